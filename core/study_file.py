@@ -1,0 +1,146 @@
+"""A study file: YAML to a validated `StudySpec`, with one sentence for each fault.
+
+The keys are a contract (see README, "Study files"); keys may be added, none renamed.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from core.errors import StudyError
+from core.types import Arm, ContextSetting, ModelSpec, Part
+
+_NAME = re.compile(r"[\w][\w .+-]{0,79}")
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+
+class ScenarioSelection(_Frozen):
+    """Which scenarios. `limit` draws that many at random with `seed`; None takes all."""
+
+    kind: Literal["single", "multi", "all"] = "all"
+    domains: tuple[str, ...] = ()
+    users: str | None = None
+    limit: int | None = Field(default=None, ge=1)
+    limit_single: int | None = Field(default=None, ge=0)
+    limit_multi: int | None = Field(default=None, ge=0)
+    seed: int = 7
+
+
+class ModelEntry(_Frozen):
+    model: str = Field(min_length=1)
+    api_base: str | None = None
+    params: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def spec(self) -> ModelSpec:
+        return ModelSpec(self.model, self.api_base, dict(self.params))
+
+
+class ArmEntry(ModelEntry):
+    name: str
+    context: tuple[Part, ...] = ()
+    prompt: str = "assistant@1"
+
+    @field_validator("context", mode="before")
+    @classmethod
+    def _words(cls, value: Any) -> Any:
+        return (
+            {"all": list(Part), "none": []}.get(value, value) if isinstance(value, str) else value
+        )
+
+    @field_validator("name")
+    @classmethod
+    def _short(cls, value: str) -> str:
+        if not _NAME.fullmatch(value):
+            raise ValueError("an arm's name is 1 to 80 letters, digits, spaces or . + - _")
+        return value
+
+    @property
+    def arm(self) -> Arm:
+        return Arm(self.name, self.spec, ContextSetting.of(*self.context), self.prompt)
+
+
+class JudgeEntry(ModelEntry):
+    rubrics: tuple[str, ...] = Field(min_length=1)
+
+
+class Limits(_Frozen):
+    concurrency: int = Field(default=32, ge=1, le=1000)
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    tokens_per_minute: int | None = Field(default=None, ge=1)
+    budget_usd: float | None = Field(default=None, ge=0)
+    max_turns: int | None = Field(default=None, ge=1, le=200)
+
+
+class StudySpec(_Frozen):
+    """A study as its file says it, with every default filled in."""
+
+    name: str
+    question: str = ""
+    dataset: str
+    scenarios: ScenarioSelection = ScenarioSelection()
+    user_agent: ModelEntry = ModelEntry(model="scripted/user")
+    arms: tuple[ArmEntry, ...] = Field(min_length=1)
+    repetitions: int = Field(default=1, ge=1, le=100)
+    judges: tuple[JudgeEntry, ...] = ()
+    primary: str = "personalization"
+    limits: Limits = Limits()
+
+    @field_validator("name")
+    @classmethod
+    def _short(cls, value: str) -> str:
+        if not _NAME.fullmatch(value):
+            raise ValueError("a study's name is 1 to 80 letters, digits, spaces or . + - _")
+        return value
+
+    @model_validator(mode="after")
+    def _distinct_arms(self) -> StudySpec:
+        names = [a.name for a in self.arms]
+        if len(set(names)) != len(names):
+            raise ValueError("two arms have the same name")
+        return self
+
+    def to_yaml(self) -> str:
+        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def parse_study(data: Any, *, source: str) -> StudySpec:
+    """Validate a mapping read from a study file. Raises `StudyError` naming the field."""
+    if not isinstance(data, dict):
+        raise StudyError(f"{source} is not a study: it must be a YAML mapping with a name.")
+    try:
+        return StudySpec.model_validate(data)
+    except ValidationError as error:
+        raise StudyError(f"{source}: {_first_fault(error)}") from None
+
+
+def _first_fault(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "study"
+    more = error.error_count() - 1
+    rest = f" ({more} more faults)" if more > 1 else " (1 more fault)" if more else ""
+    return f"{where}: {first['msg']}{rest}."
+
+
+def load_study(path: Path) -> StudySpec:
+    """Read a study file. Raises `StudyError` with one sentence."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise StudyError(f"Cannot read the study file {path}: {reason}.") from None
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1})" if mark else ""
+        raise StudyError(f"{path.name} is not valid YAML{where}.") from None
+    return parse_study(data, source=path.name)
