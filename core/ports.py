@@ -39,7 +39,6 @@ from core.types import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.context import Briefing
     from core.study_file import StudySpec
 
 # --- models -----------------------------------------------------------------------------------
@@ -113,6 +112,10 @@ class ChatModel(Protocol):
         is_cancelled: IsCancelled | None = None,
     ) -> Reply: ...
 
+    def worst_cost(self, request: ChatRequest) -> float | None:
+        """The most that this request can cost in dollars, or None when its price is unknown."""
+        ...
+
 
 class Calls(Protocol):
     """The call log of one scope: answers from the record, or calls and records."""
@@ -136,14 +139,6 @@ class Party(Protocol):
     def prompt_id(self) -> str: ...
 
     def speak(self, history: Sequence[Message], *, on_delta: OnDelta | None = None) -> str: ...
-
-
-class PartyMaker(Protocol):
-    """Makes the party that plays one side of one scenario."""
-
-    def __call__(
-        self, spec: ModelSpec, briefing: Briefing, calls: Calls, *, prompt: str, seed: int
-    ) -> Party: ...
 
 
 # --- memory -----------------------------------------------------------------------------------
@@ -264,6 +259,10 @@ class Store(Protocol):
         self, study_id: str, owner: str, *, limit: int, lease_seconds: float
     ) -> list[tuple[WorkUnit, int]]:
         """Owed units, now leased to `owner`, with the attempt to make; none twice at once."""
+        ...
+
+    def lease_owners(self, study_id: str) -> list[str]:
+        """Owners that hold at least one lease of this study, dead ones included."""
         ...
 
     def release_units(self, study_id: str, owner: str) -> None: ...

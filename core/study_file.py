@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from core.errors import StudyError
 from core.types import Arm, ContextSetting, ModelSpec, Part
 
-_NAME = re.compile(r"[\w][\w .+-]{0,79}")
+_NAME = re.compile(r"\w[\w .+·-]{0,79}")
 
 
 class _Frozen(BaseModel):

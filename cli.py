@@ -1,0 +1,516 @@
+"""Rapport from the terminal. Names and JSON keys are a contract; see README.
+
+Every command that reports takes `--json` and then prints exactly one JSON object on standard
+output; everything else goes to standard error. Exit codes: 0 done, 1 the work failed, 2 wrong
+use or bad input, with one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.clock import now
+from core.errors import (
+    AppError,
+    AssetError,
+    NotFound,
+    SettingsError,
+    SourceError,
+    StudyError,
+)
+from core.ports import ScenarioFilter, Store, Study
+from core.settings import Settings
+from core.types import StudyProgress, StudyState
+
+BAD_INPUT = (SettingsError, SourceError, StudyError, AssetError, NotFound)
+ROOT = Path(__file__).resolve().parent
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Evaluate how well conversational assistants personalise.",
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+StudyName = Annotated[str, typer.Argument(help="A study's name.")]
+
+
+def main() -> None:
+    """Run the command line; turn every `AppError` into one sentence and an exit code."""
+    try:
+        app()
+    except AppError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2 if isinstance(error, BAD_INPUT) else 1)
+    except KeyboardInterrupt:
+        sys.exit(1)
+
+
+# --- what commands share ----------------------------------------------------------------------
+
+
+@contextmanager
+def _store(settings: Settings) -> Iterator[Store]:
+    from core.sample import ensure_sample
+    from storage.store import open_store
+
+    store = open_store(settings.database_url)
+    try:
+        ensure_sample(store)
+        yield store
+    finally:
+        store.close()
+
+
+def _settings() -> Settings:
+    settings = Settings.from_env()
+    logging.basicConfig(
+        level=settings.log_level, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s"
+    )
+    return settings
+
+
+def _put(value: dict[str, Any], as_json: bool, words: Callable[[dict[str, Any]], str]) -> None:
+    text = json.dumps(value, ensure_ascii=False, default=str) if as_json else words(value)
+    sys.stdout.write(text + "\n")
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    """Rows as aligned columns."""
+    if not rows:
+        return "(none)"
+    heads = list(rows[0])
+    cells = [heads, *([_cell(row[h]) for h in heads] for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(heads))]
+    return "\n".join(
+        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in cells
+    )
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(text + "\n")
+
+
+# --- the app ----------------------------------------------------------------------------------
+
+
+@app.command()
+def serve(
+    port: Annotated[int | None, typer.Option(help="Port of the web app.")] = None,
+    address: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+) -> None:
+    """Start the web app."""
+    settings = _settings()
+    with _store(settings):
+        pass  # made, migrated and filled with the sample before the first visitor comes
+    where = address or settings.address, str(port or settings.port)
+    _note(f"Rapport is at http://{where[0]}:{where[1]}")
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
+    options = ["--server.address", where[0], "--server.port", where[1]]
+    process = subprocess.Popen(command + options, cwd=ROOT)
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sign, lambda *_: process.terminate())
+    sys.exit(abs(process.wait()) if process.returncode not in (0, -15, -2) else 0)
+
+
+@app.command()
+def demo() -> None:
+    """Work off the study that ships with the sample, so that every page has something."""
+    from core.sample import SAMPLE_STUDY
+
+    _run_file(SAMPLE_STUDY, RunOptions(), as_json=False)
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Say what works here: Python, the database, the sample, keys, optional parts."""
+    from core.doctor import examine
+
+    settings = _settings()
+    with _store(settings) as store:
+        checks = examine(settings, store)
+    ok = all(c.ok for c in checks if c.needed)
+    rows = [{"check": c.name, "state": c.state, "what to do": c.advice} for c in checks]
+    _put({"ok": ok, "checks": rows}, as_json, lambda _: _table(rows))
+    raise typer.Exit(0 if ok else 1)
+
+
+# --- data -------------------------------------------------------------------------------------
+
+
+@app.command("import")
+def import_(
+    path: Annotated[Path, typer.Argument(help="A folder, .zip, .tar.gz or .tar.xz.")],
+    kind: Annotated[str, typer.Option("--as", help="personalens or dialogues.")] = "personalens",
+    users: Annotated[str | None, typer.Option(help="0-49, 7,66 or sample-50.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the dataset.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Import a dataset or dialogues; the same source twice adds nothing."""
+    from core.sources import KINDS, import_source
+
+    if kind not in KINDS:
+        raise SourceError(f"Nothing is known of the kind {kind}; there are {', '.join(KINDS)}.")
+    with _store(_settings()) as store:
+        report = import_source(
+            path, kind=kind, name=name or _name_of(path), store=store, users=users, now=now
+        )
+    counts = {"dialogues": report.dialogues} if kind == "dialogues" else {}
+    _put(
+        {
+            "dataset": report.dataset,
+            "personas": report.personas,
+            "tasks": report.tasks,
+            "scenarios": report.scenarios,
+            **counts,
+            "added": report.added,
+            "irregularities": {i.kind: i.count for i in report.irregularities},
+            "seconds": round(report.seconds, 2),
+        },
+        as_json,
+        lambda value: _import_words(value, report.irregularities),
+    )
+
+
+def _name_of(path: Path) -> str:
+    return path.name.split(".")[0] or "dataset"
+
+
+def _import_words(value: dict[str, Any], irregularities: tuple[Any, ...]) -> str:
+    head = (
+        f"{value['dataset']}: {value['personas']:,} personas, {value['tasks']:,} tasks, "
+        f"{value['scenarios']:,} scenarios; {value['added']:,} rows added in {value['seconds']} s."
+    )
+    rows = [
+        {"irregularity": i.kind, "count": i.count, "repaired": i.repaired, "what": i.what}
+        for i in irregularities
+    ]
+    return f"{head}\n\n{_table(rows)}" if rows else head
+
+
+@app.command()
+def datasets(as_json: Json = False) -> None:
+    """List the datasets."""
+    with _store(_settings()) as store:
+        rows = [
+            {
+                "name": d.name,
+                "kind": d.kind,
+                "personas": d.personas,
+                "tasks": d.tasks,
+                "scenarios": d.scenarios,
+                "imported_at": d.imported_at.isoformat(timespec="seconds"),
+            }
+            for d in store.list_datasets()
+        ]
+    _put({"datasets": rows}, as_json, lambda _: _table(rows))
+
+
+@app.command()
+def personas(
+    dataset: str,
+    domain: Annotated[str | None, typer.Option(help="Only people who care for it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the personas of a dataset."""
+    with _store(_settings()) as store:
+        if store.find_dataset(dataset) is None:
+            raise NotFound(f"There is no dataset called {dataset}; see `python cli.py datasets`.")
+        people = [
+            p for p in store.list_personas(dataset) if domain is None or domain in p.interests
+        ]
+        refs = store.list_scenarios(dataset, ScenarioFilter())
+    counts: dict[str, int] = {}
+    for ref in refs:
+        counts[ref.persona_id] = counts.get(ref.persona_id, 0) + 1
+    rows = [
+        {
+            "id": p.id,
+            "demographics": dict(p.demographics),
+            "interests": sorted(p.interests),
+            "scenarios": counts.get(p.id, 0),
+        }
+        for p in people
+    ]
+    short = [
+        {
+            "id": r["id"],
+            "age": r["demographics"].get("age"),
+            "gender": r["demographics"].get("gender"),
+            "lives in": r["demographics"].get("reside_country"),
+            "interests": len(r["interests"]),
+            "scenarios": r["scenarios"],
+        }
+        for r in rows
+    ]
+    _put({"dataset": dataset, "personas": rows}, as_json, lambda _: _table(short))
+
+
+# --- studies ----------------------------------------------------------------------------------
+
+
+class RunOptions:
+    """What a command line may say over a study's own limits."""
+
+    def __init__(
+        self, concurrency: int | None = None, workers: int = 1, budget_usd: float | None = None
+    ) -> None:
+        self.concurrency, self.workers, self.budget_usd = concurrency, workers, budget_usd
+
+
+Concurrency = Annotated[int | None, typer.Option(min=1, help="Model calls at once.")]
+Workers = Annotated[int, typer.Option(min=1, max=64, help="Processes to work with.")]
+Budget = Annotated[float | None, typer.Option("--budget-usd", min=0, help="Stop before this.")]
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="A study file (YAML).")],
+    concurrency: Concurrency = None,
+    workers: Workers = 1,
+    budget_usd: Budget = None,
+    as_json: Json = False,
+) -> None:
+    """Run a study, or go on with it: what is finished is kept and not paid again."""
+    _run_file(file, RunOptions(concurrency, workers, budget_usd), as_json)
+
+
+def _run_file(file: Path, options: RunOptions, as_json: bool) -> None:
+    from core.models.litellm_model import LitellmModel
+
+    from core.study import check_study, plan
+    from core.study_file import load_study
+
+    settings = _settings()
+    spec = load_study(file)
+    with _store(settings) as store:
+        model = LitellmModel(settings)
+        check_study(spec, store, model.check_model)
+        study = plan(spec, store, now).study
+        if study.state is StudyState.CANCELLED:
+            raise StudyError(f"{study.name} was cancelled; `resume` it, or give it another name.")
+        # The file's limits count, not those the study was first stored with.
+        _work(replace(study, spec=spec), store, model, options, as_json)
+
+
+@app.command()
+def resume(
+    study: StudyName,
+    concurrency: Concurrency = None,
+    workers: Workers = 1,
+    budget_usd: Budget = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Try failed units again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Go on with a stored study, from where it was."""
+    from core.models.litellm_model import LitellmModel
+
+    settings = _settings()
+    with _store(settings) as store:
+        found = store.get_study(study)
+        if found.spec is None:
+            raise StudyError(f"{study} holds finished dialogues; there is nothing to run.")
+        if failed:
+            store.reopen_failed(found.id)
+        options = RunOptions(concurrency, workers, budget_usd)
+        _work(found, store, LitellmModel(settings), options, as_json)
+
+
+def _work(study: Study, store: Store, model: Any, options: RunOptions, as_json: bool) -> None:
+    from core.limits import shared_caps
+    from core.runner import Runner
+
+    assert study.spec is not None
+    spent = store.progress(study.id).cost_usd or 0.0
+    caps = shared_caps(
+        study.spec.limits,
+        spent_usd=spent,
+        workers=options.workers,
+        concurrency=options.concurrency,
+        budget_usd=options.budget_usd,
+    )
+    runner = Runner(study, store, model, caps=caps)
+    helpers = _start_workers(study, options, budget=caps.budget_usd)
+
+    def stop(*_: object) -> None:
+        runner.stop()
+        for helper in helpers:
+            helper.terminate()
+
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, stop)
+    try:
+        runner.run(lambda p: _note(_progress_line(p)))
+    finally:
+        for helper in helpers:
+            helper.wait()
+    progress = store.progress(study.id)
+    _put(_progress_object(progress), as_json, lambda _: _progress_words(progress))
+    if progress.owed:
+        raise typer.Exit(1)
+
+
+def _start_workers(
+    study: Study, options: RunOptions, budget: float | None
+) -> list[subprocess.Popen[bytes]]:
+    """Further processes on the same study; claims keep them from each other's units."""
+    command = [sys.executable, str(ROOT / "cli.py"), "resume", study.name]
+    if options.concurrency:
+        command += ["--concurrency", str(max(1, options.concurrency // options.workers))]
+    if budget is not None:
+        command += ["--budget-usd", str(budget)]
+    return [
+        subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(options.workers - 1)
+    ]
+
+
+def _progress_object(p: StudyProgress) -> dict[str, Any]:
+    return {
+        "study": p.study,
+        "state": p.state,
+        "units": p.units,
+        "done": p.done,
+        "failed": p.failed,
+        "owed": p.owed,
+        "judgements": p.judgements,
+        "unscored": p.unscored,
+        "cost_usd": p.cost_usd,
+        "stop_reasons": dict(p.stop_reasons),
+        "seconds": round(p.seconds, 2),
+        "message": p.message,
+    }
+
+
+def _progress_line(p: StudyProgress) -> str:
+    return f"{p.study}: {p.done + p.failed:,} of {p.units:,} dialogues, {p.failed:,} failed"
+
+
+def _progress_words(p: StudyProgress) -> str:
+    cost = "cost unknown" if p.cost_usd is None else f"${p.cost_usd:.2f}"
+    reasons = ", ".join(f"{k} {v:,}" for k, v in p.stop_reasons.items()) or "none yet"
+    rest = f"\n{p.message}" if p.message else ""
+    return (
+        f"{p.study} is {p.state}: {p.done:,} done, {p.failed:,} failed, {p.owed:,} owed of "
+        f"{p.units:,} dialogues; {p.judgements:,} judgements, {p.unscored:,} without a value; "
+        f"{cost}; {p.seconds:.0f} s.\nEnded by: {reasons}.{rest}"
+    )
+
+
+@app.command()
+def status(
+    study: Annotated[str | None, typer.Argument(help="A study's name; all when left out.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say how studies stand."""
+    with _store(_settings()) as store:
+        if study is not None:
+            progress = store.progress(store.get_study(study).id)
+            _put(_progress_object(progress), as_json, lambda _: _progress_words(progress))
+            return
+        rows = [_progress_object(p) for p in store.list_progress()]
+    keys = ("study", "state", "units", "done", "failed", "owed", "judgements", "cost_usd")
+    short = [{k: r[k] for k in keys} for r in rows]
+    _put({"studies": rows}, as_json, lambda _: _table(short))
+
+
+@app.command()
+def pause(study: StudyName, as_json: Json = False) -> None:
+    """Ask a running study to stop; it can go on later."""
+    _wish(study, StudyState.PAUSED, as_json)
+
+
+@app.command()
+def cancel(study: StudyName, as_json: Json = False) -> None:
+    """Ask a study to stop for good; what is finished stays."""
+    _wish(study, StudyState.CANCELLED, as_json)
+
+
+def _wish(name: str, state: StudyState, as_json: bool) -> None:
+    with _store(_settings()) as store:
+        study = store.get_study(name)
+        store.set_study_state(study.id, state)
+        progress = store.progress(study.id)
+    _put(_progress_object(progress), as_json, lambda _: _progress_words(progress))
+
+
+@app.command()
+def judge(
+    study: StudyName,
+    rubric: Annotated[list[str], typer.Option(help="NAME or NAME@VERSION; may be repeated.")],
+    judge: Annotated[str, typer.Option(help="scripted/judge or a litellm model.")],
+    api_base: Annotated[str | None, typer.Option(help="Base URL of the judge's API.")] = None,
+    concurrency: Concurrency = None,
+    as_json: Json = False,
+) -> None:
+    """Judge a stored study with another judge or rubric; nothing is replaced."""
+    from core.judging import judge_study
+    from core.models.litellm_model import LitellmModel
+
+    from core.types import ModelSpec
+
+    settings = _settings()
+    with _store(settings) as store:
+        found = store.get_study(study)
+        spec = ModelSpec(judge, api_base or settings.api_base)
+        model = LitellmModel(settings)
+        added, unscored = judge_study(
+            found, rubric, spec, store, model, concurrency=concurrency or settings.concurrency
+        )
+    value = {"study": found.name, "judge": judge, "rubrics": rubric, "added": added}
+    value["unscored"] = unscored
+    _put(
+        value, as_json, lambda v: f"{v['added']:,} judgements added, {unscored:,} without a value."
+    )
+
+
+@app.command()
+def results(study: StudyName, as_json: Json = False) -> None:
+    """Compare the arms of a study on every dimension."""
+    from core.compare import compare_study, results_object
+
+    with _store(_settings()) as store:
+        comparison = compare_study(store.get_study(study), store)
+    value = results_object(study, comparison)
+    keys = ("arm", "dimension", "estimate", "lo", "hi", "n", "n_personas", "n_unscored")
+    rows = [{k: r[k] for k in keys} for r in value["results"]]
+    _put(value, as_json, lambda _: _table(rows))
+
+
+@app.command()
+def export(
+    study: StudyName,
+    to: Annotated[Path, typer.Option("--to", help="A folder; made when it is not there.")],
+    form: Annotated[str, typer.Option("--as", help="jsonl, csv, parquet, personalens.")] = "jsonl",
+    as_json: Json = False,
+) -> None:
+    """Write a study's dialogues, judgements and overrides to files."""
+    from core.export import FORMS, export_study
+
+    if form not in FORMS:
+        raise StudyError(f"Nothing is known of the form {form}; there are {', '.join(FORMS)}.")
+    with _store(_settings()) as store:
+        files = export_study(store, store.get_study(study), to=to, form=form)
+    value = {"study": study, "to": str(to), "files": len(files)}
+    _put(value, as_json, lambda v: f"{v['files']:,} files written to {to}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Making and judging one dialogue: what a unit of work needs beside itself."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from core.assets import Rubric, load_rubric
+from core.calls import CallLog, Line, NoCalls
+from core.context import assistant_briefing, user_briefing
+from core.judge import judge
+from core.parties.lexicon import Lexicon, build_lexicon
+from core.parties.make import make_assistant, make_user
+from core.ports import Calls, Store
+from core.simulate import TURN_LIMIT, Watch, simulate
+from core.study_file import JudgeEntry, StudySpec
+from core.types import Dialogue, Judgement, ModelSpec, Persona, Scenario, WorkUnit, digest
+
+_MOST_PERSONAS = 256  # kept parsed; units come in the order of personas
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """One judge with the rubrics it applies."""
+
+    spec: ModelSpec
+    rubrics: tuple[Rubric, ...]
+
+    @classmethod
+    def of(cls, entries: Sequence[JudgeEntry]) -> tuple[Judging, ...]:
+        return tuple(cls(e.spec, tuple(load_rubric(r) for r in e.rubrics)) for e in entries)
+
+
+@dataclass
+class Bench:
+    """What making one dialogue needs beside the unit: people, words and a line to models."""
+
+    store: Store
+    dataset: str
+    lexicon: Lexicon
+    line: Line
+    _personas: OrderedDict[str, Persona] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def open(cls, store: Store, dataset: str, line: Line) -> Bench:
+        return cls(store, dataset, build_lexicon(store.vocabulary(dataset)), line)
+
+    def prepare(self, units: Sequence[WorkUnit]) -> dict[str, Scenario]:
+        """The scenarios of `units` by id, read in few queries."""
+        refs = {u.scenario.id: u.scenario for u in units}
+        people = self._people({r.persona_id for r in refs.values()})
+        tasks = {t.id: t for t in self.store.list_tasks(self.dataset)}
+        keys = [(r.persona_id, r.task_id) for r in refs.values()]
+        situations = self.store.get_situations(self.dataset, keys)
+        return {
+            ref.id: Scenario(
+                self.dataset,
+                people[ref.persona_id],
+                tasks[ref.task_id],
+                situations[ref.persona_id, ref.task_id],
+            )
+            for ref in refs.values()
+        }
+
+    def calls(self, scope: str, study_id: str, specs: Sequence[ModelSpec]) -> Calls:
+        """The call log of a scope; scripted parties need none."""
+        if all(spec.scripted for spec in specs):
+            return NoCalls()
+        return CallLog(scope, study_id, self.line, self.store.list_calls(scope))
+
+    def _people(self, ids: set[str]) -> dict[str, Persona]:
+        with self._lock:
+            missing = ids - self._personas.keys()
+            self._personas.update(self.store.get_personas(self.dataset, missing))
+            found = {i: self._personas[i] for i in ids}
+            for persona_id in ids:
+                self._personas.move_to_end(persona_id)
+            while len(self._personas) > max(_MOST_PERSONAS, len(ids)):
+                self._personas.popitem(last=False)
+        return found
+
+
+def make_dialogue(
+    unit: WorkUnit,
+    scenario: Scenario,
+    bench: Bench,
+    *,
+    spec: StudySpec,
+    attempt: int = 1,
+    watch: Watch | None = None,
+) -> Dialogue:
+    """Simulate one unit. Raises only `ModelMisconfigured`, and what the store raises."""
+    started, tick = bench.line.now(), time.monotonic()
+    user_spec = spec.user_agent.spec
+    scope = f"{unit.id}:{attempt}"
+    calls = bench.calls(scope, unit.study_id, (user_spec, unit.arm.assistant))
+    kit = {"calls": calls, "lexicon": bench.lexicon, "seed": unit.seed}
+    user = make_user(user_spec, user_briefing(scenario), **kit)
+    briefing = assistant_briefing(scenario, unit.arm.context)
+    assistant = make_assistant(unit.arm, briefing, **kit)
+    exchange = simulate(
+        user,
+        assistant,
+        max_turns=spec.limits.max_turns or TURN_LIMIT[scenario.task.kind],
+        watch=watch or Watch(bench.line.now, is_cancelled=bench.line.is_cancelled),
+    )
+    return Dialogue(
+        id=digest(unit.id, attempt),
+        study_id=unit.study_id,
+        unit_id=unit.id,
+        attempt=attempt,
+        dataset=bench.dataset,
+        persona_id=scenario.persona.id,
+        task_id=scenario.task.id,
+        kind=scenario.task.kind,
+        domains=scenario.task.domains,
+        intent=scenario.task.intent,
+        arm=unit.arm,
+        user_agent=user_spec,
+        repetition=unit.repetition,
+        seed=unit.seed,
+        messages=exchange.messages,
+        stop_reason=exchange.stop_reason,
+        stop_detail=exchange.stop_detail,
+        prompts={"user": user.prompt_id, "assistant": assistant.prompt_id},
+        created_at=started,
+        seconds=time.monotonic() - tick,
+    )
+
+
+def judge_dialogue(
+    dialogue: Dialogue, scenario: Scenario, judging: Sequence[Judging], bench: Bench
+) -> tuple[Judgement, ...]:
+    """Every judgement of one dialogue, rubric by rubric; none when it may not be judged."""
+    if not dialogue.stop_reason.judged:
+        return ()
+    return tuple(
+        judgement
+        for entry in judging
+        for rubric in entry.rubrics
+        for judgement in judge(
+            dialogue,
+            scenario,
+            rubric,
+            spec=entry.spec,
+            calls=bench.calls(
+                f"{dialogue.id}:{digest(entry.spec.to_dict())[:8]}", dialogue.study_id, [entry.spec]
+            ),
+            lexicon=bench.lexicon,
+            now=bench.line.now,
+        )
+    )

@@ -1,0 +1,54 @@
+"""The composition root of the web app: settings, the store and models, made once a process.
+
+The only module of `pages` that may meet `storage` and the litellm adapter.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.parties.lexicon import Lexicon, build_lexicon
+from core.ports import ChatModel, Store
+from core.sample import ensure_sample
+from core.settings import Settings
+
+
+def settings() -> Settings:
+    """The settings in force. Raises `SettingsError`."""
+    return Settings.from_env()
+
+
+def store() -> Store:
+    """The store of these settings, opened, migrated and filled with the sample."""
+    return _store(settings())
+
+
+def model() -> ChatModel:
+    """What answers model calls. litellm itself is loaded with the first call."""
+    return _model(settings())
+
+
+def lexicon(dataset: str) -> Lexicon:
+    """The words of a dataset that scripted parties read by."""
+    return _lexicon(settings(), dataset)
+
+
+@st.cache_resource(show_spinner="Opening the database …")
+def _store(settings: Settings) -> Store:
+    from storage.store import open_store
+
+    opened = open_store(settings.database_url)
+    ensure_sample(opened)
+    return opened
+
+
+@st.cache_resource(show_spinner=False)
+def _model(settings: Settings) -> ChatModel:
+    from core.models.litellm_model import LitellmModel
+
+    return LitellmModel(settings)
+
+
+@st.cache_resource(show_spinner=False)
+def _lexicon(settings: Settings, dataset: str) -> Lexicon:
+    return build_lexicon(_store(settings).vocabulary(dataset))

@@ -1,0 +1,108 @@
+"""The call log is the checkpoint: what was answered is never asked again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from core.calls import CallLog, Line
+from core.errors import ModelUnavailable
+from core.limits import Caps, Limiter
+from core.ports import ChatMessage, ChatRequest, IsCancelled, OnDelta, Reply
+from core.types import ModelCall, ModelSpec
+from tests.builders import NOW
+
+
+@dataclass
+class Answers:
+    """A model that answers from a list and keeps what it was asked."""
+
+    replies: list[str | Exception]
+    asked: list[ChatRequest] = field(default_factory=list)
+    price: float | None = 0.01
+
+    def reply(
+        self,
+        request: ChatRequest,
+        *,
+        on_delta: OnDelta | None = None,
+        is_cancelled: IsCancelled | None = None,
+    ) -> Reply:
+        self.asked.append(request)
+        answer = self.replies[len(self.asked) - 1]
+        if isinstance(answer, Exception):
+            raise answer
+        return Reply(answer, tokens_in=5, tokens_out=7, cost_usd=self.price)
+
+    def worst_cost(self, request: ChatRequest) -> float | None:
+        return self.price
+
+
+def request(text: str) -> ChatRequest:
+    return ChatRequest(ModelSpec("openai/x"), (ChatMessage("user", text),), 0.0, 100)
+
+
+def line(model: Answers, kept: list[ModelCall]) -> Line:
+    return Line(model, Limiter(Caps()), kept.append, lambda: NOW)
+
+
+def test_recorded_answers_are_read_and_the_first_new_request_goes_out() -> None:
+    kept: list[ModelCall] = []
+    first = CallLog("unit", "study", line(Answers(["one", "two"]), kept))
+    first.reply("user", request("a"))
+    first.reply("assistant", request("b"))
+
+    later = Answers(["three"])
+    resumed = CallLog("unit", "study", line(later, kept), list(kept))
+    got = [
+        resumed.reply("user", request("a")).text,
+        resumed.reply("assistant", request("b")).text,
+        resumed.reply("user", request("c")).text,
+    ]
+    assert got == ["one", "two", "three"]
+    assert [r.messages[0].content for r in later.asked] == ["c"]
+    assert [(c.party, c.seq, c.reply) for c in kept] == [
+        ("user", 0, "one"),
+        ("assistant", 0, "two"),
+        ("user", 1, "three"),
+    ]
+
+
+def test_answer_is_kept_before_it_is_returned() -> None:
+    kept: list[ModelCall] = []
+    reply = CallLog("unit", "s", line(Answers(["one"]), kept)).reply("user", request("a"))
+    assert kept[0].reply == reply.text
+    assert kept[0].cost_usd == 0.01
+
+
+def test_changed_request_is_asked_anew_and_not_answered_with_an_old_reply() -> None:
+    kept: list[ModelCall] = []
+    CallLog("unit", "s", line(Answers(["old"]), kept)).reply("user", request("a"))
+    model = Answers(["new"])
+    resumed = CallLog("unit", "s", line(model, kept), list(kept))
+    assert resumed.reply("user", request("another")).text == "new"
+
+
+def test_failed_call_is_logged_with_its_kind_and_never_replayed() -> None:
+    kept: list[ModelCall] = []
+    failing = line(Answers([ModelUnavailable("503", attempts=3)]), kept)
+    with pytest.raises(ModelUnavailable):
+        CallLog("unit", "s", failing).reply("user", request("a"))
+    assert (kept[0].error, kept[0].attempts, kept[0].cost_usd) == (
+        "ModelUnavailable: 503",
+        3,
+        None,
+    )
+    model = Answers(["fine"])
+    assert CallLog("unit", "s", line(model, kept), kept).reply("user", request("a")).text == "fine"
+
+
+def test_replayed_answer_streams_whole_to_whoever_watches() -> None:
+    kept: list[ModelCall] = []
+    CallLog("unit", "s", line(Answers(["one"]), kept)).reply("user", request("a"))
+    pieces: list[str] = []
+    CallLog("unit", "s", line(Answers([]), kept), list(kept)).reply(
+        "user", request("a"), on_delta=pieces.append
+    )
+    assert "".join(pieces) == "one"
