@@ -3,6 +3,7 @@
 A prompt is `assets/prompts/<name>/v<version>.md`: a YAML header between two `---` lines, then
 parts headed `## system` and so on. A rubric is `assets/rubrics/<name>.v<version>.yaml`. A new
 wording is a new version in a new file, because results name the version they were made with.
+Files are read once in a process.
 """
 
 from __future__ import annotations
@@ -158,6 +159,7 @@ def list_prompts(*, root: Path = ASSETS) -> list[Prompt]:
     return [_read_prompt(path) for _, path in sorted(_prompt_files(root).items())]
 
 
+@lru_cache(maxsize=8)
 def _prompt_files(root: Path) -> dict[tuple[str, int], Path]:
     paths = (root / "prompts").glob("*/v*.md")
     return {(p.parent.name, _version(p, p.stem)): p for p in paths}
@@ -306,6 +308,7 @@ def list_rubrics(*, root: Path = ASSETS) -> list[Rubric]:
     return [_read_rubric(path) for _, path in sorted(_rubric_files(root).items())]
 
 
+@lru_cache(maxsize=8)
 def _rubric_files(root: Path) -> dict[tuple[str, int], Path]:
     found = ((p, p.stem.rpartition(".")) for p in (root / "rubrics").glob("*.yaml"))
     return {(name, _version(p, version)): p for p, (name, _, version) in found}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from core.errors import StudyError
 from core.types import Arm, ContextSetting, ModelSpec, Part
 
+_SECRET = re.compile(r"api_?key|secret|password|authorization|headers|credential", re.IGNORECASE)
 _NAME = re.compile(r"\w[\w .+·-]{0,79}")
 
 
@@ -35,9 +37,31 @@ class ScenarioSelection(_Frozen):
 
 
 class ModelEntry(_Frozen):
+    """A model with its parameters. Nothing secret may stand here: it is stored and exported."""
+
     model: str = Field(min_length=1)
     api_base: str | None = None
     params: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("params")
+    @classmethod
+    def _no_secrets(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name in value:
+            if _SECRET.search(name):
+                raise ValueError(f"{name} belongs in the environment, never in a study")
+        return value
+
+    @field_validator("api_base")
+    @classmethod
+    def _plain_address(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        address = urlsplit(value)
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise ValueError("api_base is an address such as http://127.0.0.1:8000/v1")
+        if "@" in address.netloc or address.query:
+            raise ValueError("api_base may hold no name, password or key")
+        return value
 
     @property
     def spec(self) -> ModelSpec:
