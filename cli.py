@@ -165,10 +165,8 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Import a dataset or dialogues; the same source twice adds nothing."""
-    from core.sources import KINDS, import_source
+    from core.importing import import_source
 
-    if kind not in KINDS:
-        raise SourceError(f"Nothing is known of the kind {kind}; there are {', '.join(KINDS)}.")
     with _store(_settings()) as store:
         report = import_source(
             path, kind=kind, name=name or _name_of(path), store=store, users=users, now=now

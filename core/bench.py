@@ -84,35 +84,45 @@ class Bench:
         return found
 
 
-def make_dialogue(
-    unit: WorkUnit,
-    scenario: Scenario,
-    bench: Bench,
-    *,
-    spec: StudySpec,
-    attempt: int = 1,
-    watch: Watch | None = None,
-) -> Dialogue:
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a dialogue is made: who plays the user, how long it may get, and who watches.
+
+    `scope` names the call log when it is not the unit's own.
+    """
+
+    user_agent: ModelSpec
+    max_turns: int | None = None
+    attempt: int = 1
+    watch: Watch | None = None
+    scope: str = ""
+
+    @classmethod
+    def of(cls, spec: StudySpec, attempt: int) -> How:
+        return cls(spec.user_agent.spec, spec.limits.max_turns, attempt)
+
+
+def make_dialogue(unit: WorkUnit, scenario: Scenario, bench: Bench, how: How) -> Dialogue:
     """Simulate one unit. Raises only `ModelMisconfigured`, and what the store raises."""
     started, tick = bench.line.now(), time.monotonic()
-    user_spec = spec.user_agent.spec
-    scope = f"{unit.id}:{attempt}"
-    calls = bench.calls(scope, unit.study_id, (user_spec, unit.arm.assistant))
-    kit = {"calls": calls, "lexicon": bench.lexicon, "seed": unit.seed}
-    user = make_user(user_spec, user_briefing(scenario), **kit)
-    briefing = assistant_briefing(scenario, unit.arm.context)
-    assistant = make_assistant(unit.arm, briefing, **kit)
+    scope = how.scope or f"{unit.id}:{how.attempt}"
+    calls = bench.calls(scope, unit.study_id, (how.user_agent, unit.arm.assistant))
+    words, seed = bench.lexicon, unit.seed
+    briefing = user_briefing(scenario)
+    user = make_user(how.user_agent, briefing, calls=calls, lexicon=words, seed=seed)
+    given = assistant_briefing(scenario, unit.arm.context)
+    assistant = make_assistant(unit.arm, given, calls=calls, lexicon=words, seed=seed)
     exchange = simulate(
         user,
         assistant,
-        max_turns=spec.limits.max_turns or TURN_LIMIT[scenario.task.kind],
-        watch=watch or Watch(bench.line.now, is_cancelled=bench.line.is_cancelled),
+        max_turns=how.max_turns or TURN_LIMIT[scenario.task.kind],
+        watch=how.watch or Watch(bench.line.now, is_cancelled=bench.line.is_cancelled),
     )
     return Dialogue(
-        id=digest(unit.id, attempt),
+        id=digest(unit.id, how.attempt),
         study_id=unit.study_id,
         unit_id=unit.id,
-        attempt=attempt,
+        attempt=how.attempt,
         dataset=bench.dataset,
         persona_id=scenario.persona.id,
         task_id=scenario.task.id,
@@ -120,7 +130,7 @@ def make_dialogue(
         domains=scenario.task.domains,
         intent=scenario.task.intent,
         arm=unit.arm,
-        user_agent=user_spec,
+        user_agent=how.user_agent,
         repetition=unit.repetition,
         seed=unit.seed,
         messages=exchange.messages,

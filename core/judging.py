@@ -14,7 +14,7 @@ from core.judge import instrument_of
 from core.limits import Caps, Limiter
 from core.parties.make import SCRIPTED_JUDGE, check_scripted_name
 from core.ports import ChatModel, Store, Study
-from core.types import Dialogue, Judgement, ModelSpec, Persona, Scenario
+from core.types import Dialogue, Judgement, ModelSpec, Scenario
 from core.writer import GroupWriter
 
 
@@ -97,6 +97,3 @@ def scenario_of(dialogue: Dialogue, store: Store) -> Scenario:
         f"The dialogue {dialogue.id} belongs to no dataset here, so a judge cannot be told what "
         "the person wanted; import its dataset first."
     )
-
-
-__all__ = ["Persona", "judge_study", "scenario_of"]

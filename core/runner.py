@@ -15,7 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.bench import Bench, Judging, judge_dialogue, make_dialogue
+from core.bench import Bench, How, Judging, judge_dialogue, make_dialogue
 from core.calls import Line
 from core.clock import now, owner_is_dead, process_owner
 from core.errors import AlreadyDecided, AppError, Cancelled, ModelMisconfigured
@@ -180,7 +180,7 @@ class Runner:
             raise
 
     def _finish(self, unit: WorkUnit, attempt: int, scenario: Scenario) -> None:
-        dialogue = make_dialogue(unit, scenario, self._bench, spec=self.spec, attempt=attempt)
+        dialogue = make_dialogue(unit, scenario, self._bench, How.of(self.spec, attempt))
         if dialogue.stop_reason is StopReason.BUDGET:
             raise BudgetReached(dialogue.stop_detail)
         if self._stop.event.is_set() and not dialogue.stop_reason.judged:
