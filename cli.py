@@ -76,6 +76,7 @@ def _store(settings: Settings) -> Iterator[Store]:
 
 def _settings() -> Settings:
     settings = Settings.from_env()
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     logging.basicConfig(
         level=settings.log_level, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s"
     )
@@ -293,7 +294,6 @@ def run(
 
 def _run_file(file: Path, options: RunOptions, as_json: bool) -> None:
     from core.models.litellm_model import LitellmModel
-
     from core.study import check_study, plan
     from core.study_file import load_study
 
@@ -301,7 +301,7 @@ def _run_file(file: Path, options: RunOptions, as_json: bool) -> None:
     spec = load_study(file)
     with _store(settings) as store:
         model = LitellmModel(settings)
-        check_study(spec, store, model.check_model)
+        check_study(spec, store, model.check)
         study = plan(spec, store, now).study
         if study.state is StudyState.CANCELLED:
             raise StudyError(f"{study.name} was cancelled; `resume` it, or give it another name.")
@@ -461,7 +461,6 @@ def judge(
     """Judge a stored study with another judge or rubric; nothing is replaced."""
     from core.judging import judge_study
     from core.models.litellm_model import LitellmModel
-
     from core.types import ModelSpec
 
     settings = _settings()
@@ -482,7 +481,8 @@ def judge(
 @app.command()
 def results(study: StudyName, as_json: Json = False) -> None:
     """Compare the arms of a study on every dimension."""
-    from core.compare import compare_study, results_object
+    from core.comparison import results_object
+    from core.findings import compare_study
 
     with _store(_settings()) as store:
         comparison = compare_study(store.get_study(study), store)
