@@ -12,6 +12,7 @@ import logging
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -122,14 +123,27 @@ def serve(
     settings = _settings()
     with _store(settings):
         pass  # made, migrated and filled with the sample before the first visitor comes
+    from streamlit.web import cli as streamlit_cli
+
     where = address or settings.address, str(port or settings.port)
     _note(f"Rapport is at http://{where[0]}:{where[1]}")
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
+    threading.Thread(target=_warm_up, daemon=True).start()
     options = ["--server.address", where[0], "--server.port", where[1]]
-    process = subprocess.Popen(command + options, cwd=ROOT)
-    for sign in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sign, lambda *_: process.terminate())
-    sys.exit(abs(process.wait()) if process.returncode not in (0, -15, -2) else 0)
+    sys.argv = ["streamlit", "run", str(ROOT / "app.py"), *options]
+    streamlit_cli.main()
+
+
+def _warm_up() -> None:
+    """Load what pages need while nobody waits for it, and keep it out of garbage collection."""
+    import gc
+
+    import pages._ui.comparison_parts
+    import pages._ui.dialogue_view
+    import pages._ui.import_panel
+    import pages._ui.live_view
+    import pages._ui.persona_card  # noqa: F401
+
+    gc.freeze()
 
 
 @app.command()
@@ -240,7 +254,7 @@ def personas(
     counts: dict[str, int] = {}
     for ref in refs:
         counts[ref.persona_id] = counts.get(ref.persona_id, 0) + 1
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "id": p.id,
             "demographics": dict(p.demographics),

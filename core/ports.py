@@ -61,7 +61,7 @@ class ChatRequest:
     spec: ModelSpec
     messages: tuple[ChatMessage, ...]
     temperature: float | None
-    max_tokens: int
+    max_tokens: int | None
     seed: int | None = None
     schema: Mapping[str, Any] | None = None
 
@@ -292,6 +292,10 @@ class Store(Protocol):
     def iter_dialogues(self, study_id: str) -> Iterable[Dialogue]: ...
     def add_calls(self, calls: Sequence[ModelCall]) -> None: ...
     def list_calls(self, scope: str) -> list[ModelCall]: ...
+    def list_judge_calls(self, dialogue_id: str) -> list[ModelCall]:
+        """The calls of everybody who judged a dialogue."""
+        ...
+
 
     # judgements
     def add_judgements(self, judgements: Sequence[Judgement]) -> None: ...

@@ -87,6 +87,6 @@ def _request(
         spec=ModelSpec(spec.model, spec.api_base, params),
         messages=messages,
         temperature=own,
-        max_tokens=int(tokens),
+        max_tokens=tokens,
         seed=seed if wanted is True else wanted,
     )
