@@ -1,0 +1,45 @@
+"""Compare: a study's arms side by side, with intervals, and what the numbers mean."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._ui import comparison_parts, comparison_query, frame, text
+
+frame.enter()
+st.title("Compare", anchor=False)
+studies = comparison_query.studies()
+if not studies:
+    comparison_parts.nothing_yet()
+    st.stop()
+
+bar = st.columns((4, 3, 3), vertical_alignment="bottom")
+with bar[0]:
+    study = comparison_query.pick_study(studies)
+whole = comparison_query.comparison(study)
+if not whole.rows:
+    st.info(
+        "No dialogue of this study has been judged yet. Judge them with "
+        f"`python cli.py judge {text.escape_md(study.name, one_line=True)}`, or on the page "
+        "Dialogues one by one.",
+        icon=":material/hourglass_empty:",
+    )
+    st.stop()
+with bar[1]:
+    dimension = comparison_query.pick_dimension(study, whole.dimensions)
+with bar[2]:
+    baseline = comparison_query.pick_baseline(whole.arms, whole.baseline)
+if baseline != whole.baseline:
+    whole = comparison_query.comparison(study, baseline)
+part = comparison_query.pick_instrument(whole, dimension)
+
+comparison_parts.say(study, part)
+arms, spread, domains, numbers = st.tabs(["Arms", "Distribution", "By domain", "Numbers"])
+with arms:
+    comparison_parts.show_arms(study, part)
+with spread:
+    comparison_parts.show_distribution(study, part)
+with domains:
+    comparison_parts.show_domains(study, part)
+with numbers:
+    comparison_parts.show_numbers(whole)
