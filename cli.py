@@ -123,8 +123,12 @@ def serve(
     settings = _settings()
     with _store(settings):
         pass  # made, migrated and filled with the sample before the first visitor comes
+    from streamlit.runtime.pages_manager import PagesManager
     from streamlit.web import cli as streamlit_cli
 
+    # Pages are declared by `app.py`. Without this a first deep link shows a list of files for a
+    # moment, until the guard of the page starts over.
+    PagesManager.uses_pages_directory = False
     where = address or settings.address, str(port or settings.port)
     _note(f"Rapport is at http://{where[0]}:{where[1]}")
     threading.Thread(target=_warm_up, daemon=True).start()
@@ -136,13 +140,10 @@ def serve(
 def _warm_up() -> None:
     """Load what pages need while nobody waits for it, and keep it out of garbage collection."""
     import gc
+    import importlib
 
-    import pages._ui.comparison_parts
-    import pages._ui.dialogue_view
-    import pages._ui.import_panel
-    import pages._ui.live_view
-    import pages._ui.persona_card  # noqa: F401
-
+    for part in ("comparison_parts", "dialogue_view", "import_panel", "live_view", "persona_card"):
+        importlib.import_module(f"pages._ui.{part}")
     gc.freeze()
 
 

@@ -287,7 +287,7 @@ def _frozen_json(value: Mapping[str, Any]) -> str:
 def digest(*parts: object) -> str:
     """Hash of the parts' canonical JSON, as 32 hex digits: ids and cache keys are made of it."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)

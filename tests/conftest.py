@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import uuid
 from collections.abc import Iterator
@@ -68,39 +69,72 @@ def _run_sql(url: str, *statements: str) -> None:
     engine.dispose()
 
 
-@pytest.fixture(scope="session")
-def _postgres_template(postgres_server: str) -> Iterator[str]:
-    """One migrated database per session: copying it is cheaper than migrating each time."""
-    from storage.store import open_store
-
+def _new_database(server: str) -> str:
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    name = f"rapport_test_{os.getpid()}_{worker}"
-    _run_sql(f"{postgres_server}/postgres", f"CREATE DATABASE {name}")
+    name = f"rapport_test_{os.getpid()}_{worker}_{uuid.uuid4().hex[:6]}"
+    _run_sql(f"{server}/postgres", f"CREATE DATABASE {name}")
+    return name
+
+
+def _drop(server: str, name: str) -> None:
+    _run_sql(f"{server}/postgres", f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def _postgres_database(postgres_server: str) -> Iterator[tuple[str, str]]:
+    """One migrated database per session, and the one transaction that empties it."""
+    from storage.store import open_store
+    from storage.tables import Base
+
+    name = _new_database(postgres_server)
+    url = f"{postgres_server}/{name}"
     try:
-        open_store(f"{postgres_server}/{name}").close()
-        yield name
+        open_store(url).close()
+        # Append-only triggers, and keys to other tables, are off for the emptying alone.
+        off = "SET session_replication_role = replica"
+        yield url, "; ".join([off, *(f'DELETE FROM "{table}"' for table in Base.metadata.tables)])
     finally:
-        _run_sql(f"{postgres_server}/postgres", f"DROP DATABASE {name} WITH (FORCE)")
+        _drop(postgres_server, name)
 
 
 @pytest.fixture
-def postgres_url(postgres_server: str, _postgres_template: str) -> Iterator[str]:
-    """A migrated, empty PostgreSQL database of the test's own."""
-    name = f"{_postgres_template}_{uuid.uuid4().hex[:8]}"
-    maintenance = f"{postgres_server}/postgres"
-    _run_sql(
-        maintenance, f"CREATE DATABASE {name} TEMPLATE {_postgres_template} STRATEGY FILE_COPY"
-    )
+def postgres_url(_postgres_database: tuple[str, str]) -> Iterator[str]:
+    """A migrated PostgreSQL database that is empty when a test gets it."""
+    url, emptying = _postgres_database
+    yield url
+    _run_sql(url, emptying)
+
+
+@pytest.fixture
+def blank_postgres_url(postgres_server: str) -> Iterator[str]:
+    """A PostgreSQL database without any table. Making one takes a second."""
+    name = _new_database(postgres_server)
     yield f"{postgres_server}/{name}"
-    _run_sql(maintenance, f"DROP DATABASE {name} WITH (FORCE)")
+    _drop(postgres_server, name)
+
+
+@pytest.fixture(scope="session")
+def _sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One migrated file per session: copying it is cheaper than migrating each time."""
+    from storage.store import open_store
+
+    folder = tmp_path_factory.mktemp("template")
+    open_store(sqlite_url(folder)).close()
+    return folder / "rapport.db"
+
+
+@pytest.fixture
+def migrated_sqlite_url(_sqlite_template: Path, tmp_path: Path) -> str:
+    """The URL of `RAPPORT_DATABASE_URL`, with an empty, migrated database there."""
+    shutil.copyfile(_sqlite_template, tmp_path / "rapport.db")
+    return sqlite_url(tmp_path)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database, once on each engine."""
-    if request.param == "sqlite":
-        return sqlite_url(tmp_path)
-    url: str = request.getfixturevalue("postgres_url")
+def database_url(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty, migrated database, once on each engine."""
+    wanted = "migrated_sqlite_url" if request.param == "sqlite" else "postgres_url"
+    url: str = request.getfixturevalue(wanted)
     return url
 
 
@@ -115,10 +149,10 @@ def store(database_url: str) -> Iterator[Any]:
 
 
 @pytest.fixture
-def sqlite_store(tmp_path: Path) -> Iterator[Any]:
+def sqlite_store(migrated_sqlite_url: str) -> Iterator[Any]:
     """An empty `SqlStore` on SQLite, for tests that are not about the engine."""
     from storage.store import open_store
 
-    opened = open_store(sqlite_url(tmp_path))
+    opened = open_store(migrated_sqlite_url)
     yield opened
     opened.close()

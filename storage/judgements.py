@@ -1,0 +1,121 @@
+"""Judgements by judges and overrides by people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from core.errors import AlreadyDecided, NotFound
+from core.types import Judgement, Override, StopReason
+from storage.database import Database, rows_by_seq
+from storage.dataset_writer import insert_or_skip
+from storage.queries import judgements_with_instrument, rating_frame
+from storage.rows import (
+    instrument_values,
+    judgement_of,
+    judgement_values,
+    override_of,
+    override_values,
+)
+from storage.tables import DIALOGUE, INSTRUMENT, JUDGEMENT, OVERRIDE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PIECE = 5_000
+_JUDGED = [str(reason) for reason in StopReason if reason.judged]
+
+
+class Judgements:
+    """The part of the store that remembers what judges and people thought."""
+
+    _db: Database
+
+    def add_judgements(self, judgements: Sequence[Judgement]) -> None:
+        """Append judgements, all or none.
+
+        Raises `AlreadyDecided` when one instrument rates one target twice.
+        """
+        if judgements:
+            with self._db.write() as connection:
+                insert_judgements(connection, judgements)
+
+    def get_judgement(self, judgement_id: str) -> Judgement:
+        """One judgement. Raises `NotFound`."""
+        query = judgements_with_instrument().where(JUDGEMENT.c.id == judgement_id)
+        return judgement_of(self._db.one(query, f"There is no judgement {judgement_id!r}."))
+
+    def list_judgements(self, dialogue_id: str) -> list[Judgement]:
+        """The judgements of one dialogue, as they were stored."""
+        query = judgements_with_instrument().where(JUDGEMENT.c.dialogue_id == dialogue_id)
+        return [judgement_of(row) for row in self._db.rows(query.order_by(JUDGEMENT.c.seq))]
+
+    def iter_judgements(self, study_id: str) -> Iterator[Judgement]:
+        """The judgements of one study, as they were stored."""
+        query = judgements_with_instrument().where(JUDGEMENT.c.study_id == study_id)
+        for row in rows_by_seq(self._db, query, JUDGEMENT.c.seq, _PIECE):
+            yield judgement_of(row)
+
+    def dialogues_without(self, study_id: str, instrument_id: str, dimension: str) -> list[str]:
+        """Ids of judgeable dialogues of a study that this instrument has not rated yet."""
+        rated = sa.select(JUDGEMENT.c.dialogue_id).where(
+            JUDGEMENT.c.study_id == study_id,
+            JUDGEMENT.c.instrument_id == instrument_id,
+            JUDGEMENT.c.dimension == dimension,
+        )
+        query = sa.select(DIALOGUE.c.id).where(
+            DIALOGUE.c.study_id == study_id,
+            DIALOGUE.c.stop_reason.in_(_JUDGED),
+            DIALOGUE.c.id.not_in(rated),
+        )
+        return [row.id for row in self._db.rows(query.order_by(DIALOGUE.c.seq))]
+
+    def ratings(self, study_id: str) -> pd.DataFrame:
+        """One row per judgement of a study; columns as `core.ports.Store.ratings` lists them."""
+        return rating_frame(self._db, study_id)
+
+    def add_override(self, override: Override) -> None:
+        """Append a person's value for one judgement.
+
+        Raises `NotFound` without such a judgement, and `AlreadyDecided` when `supersedes` is
+        not the latest override of it: somebody else was first.
+        """
+        same = OVERRIDE.c.judgement_id == override.judgement_id
+        latest = sa.select(OVERRIDE.c.id).where(same).order_by(OVERRIDE.c.seq.desc()).limit(1)
+        known = sa.select(JUDGEMENT.c.id).where(JUDGEMENT.c.id == override.judgement_id)
+        try:
+            with self._db.write() as connection:
+                if connection.scalar(known) is None:
+                    raise NotFound(f"There is no judgement {override.judgement_id!r}.")
+                if connection.scalar(latest) != override.supersedes:
+                    raise AlreadyDecided("")
+                connection.execute(sa.insert(OVERRIDE), override_values(override))
+        except AlreadyDecided:
+            raise AlreadyDecided(
+                "Somebody has overridden this judgement in the meantime; look at it again."
+            ) from None
+
+    def list_overrides(self, dialogue_id: str) -> list[Override]:
+        """The overrides of one dialogue, oldest first."""
+        query = sa.select(OVERRIDE).where(OVERRIDE.c.dialogue_id == dialogue_id)
+        return [override_of(row) for row in self._db.rows(query.order_by(OVERRIDE.c.seq))]
+
+    def list_all_overrides(self, study_id: str | None = None) -> list[Override]:
+        """The overrides of one study or of all, oldest first."""
+        query = sa.select(OVERRIDE).order_by(OVERRIDE.c.seq)
+        if study_id is not None:
+            query = query.join(DIALOGUE, DIALOGUE.c.id == OVERRIDE.c.dialogue_id)
+            query = query.where(DIALOGUE.c.study_id == study_id)
+        return [override_of(row) for row in self._db.rows(query)]
+
+
+def insert_judgements(connection: sa.Connection, judgements: Sequence[Judgement]) -> None:
+    """Insert judgements, and the instruments that are new."""
+    if not judgements:
+        return
+    instruments = {j.instrument.id: j.instrument for j in judgements}
+    values = [instrument_values(i) for i in instruments.values()]
+    connection.execute(insert_or_skip(connection, INSTRUMENT, by="id"), values)
+    connection.execute(sa.insert(JUDGEMENT), [judgement_values(j) for j in judgements])

@@ -1,0 +1,317 @@
+"""Selects behind lists, counts and comparisons: read models, and no rule of the trade."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from core.ports import DialogueFilter
+from core.types import StopReason, StudyProgress, StudyState
+from storage.columns import ESCAPE, Json, Text, among, escape, restore, to_json, touches
+from storage.database import AnyRow, AnySelect, Database
+from storage.tables import (
+    ARM,
+    DIALOGUE,
+    DIALOGUE_BODY,
+    INSTRUMENT,
+    JUDGEMENT,
+    MODEL_CALL,
+    OVERRIDE,
+    STUDY,
+    UNIT,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# --- dialogues ---------------------------------------------------------------------------------
+
+_ORDERS: Mapping[str, tuple[Any, ...]] = {
+    "newest": (DIALOGUE.c.created_at.desc(), DIALOGUE.c.seq.desc()),
+    "oldest": (DIALOGUE.c.created_at, DIALOGUE.c.seq),
+    "turns": (DIALOGUE.c.turns.desc(), DIALOGUE.c.seq),
+    "persona": (DIALOGUE.c.persona_number, DIALOGUE.c.persona_id, DIALOGUE.c.seq),
+    "task": (
+        DIALOGUE.c.kind.desc(),
+        DIALOGUE.c.domains,
+        DIALOGUE.c.task_number,
+        DIALOGUE.c.task_id,
+        DIALOGUE.c.seq,
+    ),
+    "arm": (ARM.c.name, DIALOGUE.c.seq),
+}
+DIALOGUE_ORDERS = tuple(_ORDERS)
+
+
+def dialogue_summaries(where: DialogueFilter, order: str, postgres: bool) -> AnySelect:
+    """One row per dialogue that fits, with its arm and the name of its study."""
+    columns = [c for c in DIALOGUE.c if c.name not in ("stop_detail", "parent_id", "author")]
+    arm = (ARM.c.name.label("arm"), ARM.c.model, ARM.c.context)
+    return (
+        sa.select(*columns, *arm, STUDY.c.name.label("study"))
+        .join(ARM, ARM.c.id == DIALOGUE.c.arm_id)
+        .join(STUDY, STUDY.c.id == DIALOGUE.c.study_id)
+        .where(*dialogue_clauses(where, postgres))
+        .order_by(*_ORDERS[order])
+    )
+
+
+def dialogue_count(where: DialogueFilter, postgres: bool) -> AnySelect:
+    """How many dialogues fit."""
+    count = sa.select(sa.func.count()).select_from(DIALOGUE)
+    return count.where(*dialogue_clauses(where, postgres))
+
+
+def dialogues_with_body() -> AnySelect:
+    """Whole dialogues: what `rows.dialogue_of` reads."""
+    body = (c for c in DIALOGUE_BODY.c if c.name != "dialogue_id")
+    return (
+        sa.select(DIALOGUE, *body, ARM.c.body.label("arm"))
+        .join(DIALOGUE_BODY, DIALOGUE_BODY.c.dialogue_id == DIALOGUE.c.id)
+        .join(ARM, ARM.c.id == DIALOGUE.c.arm_id)
+    )
+
+
+def dialogue_clauses(where: DialogueFilter, postgres: bool) -> Iterator[sa.ColumnElement[bool]]:
+    """The filter as conditions on `dialogue`."""
+    yield from _plain_clauses(where)
+    if where.arms:
+        yield DIALOGUE.c.arm_id.in_(sa.select(ARM.c.id).where(among(ARM.c.name, where.arms)))
+    if where.domains:
+        yield touches(DIALOGUE.c.domains, where.domains)
+    if where.text:
+        yield _mentions(where.text, postgres)
+    if where.overridden is not None:
+        overridden = DIALOGUE.c.id.in_(sa.select(OVERRIDE.c.dialogue_id))
+        yield overridden if where.overridden else ~overridden
+    if where.min_value is not None:
+        yield _judged(where.min_value[0], JUDGEMENT.c.value >= where.min_value[1])
+    if where.max_value is not None:
+        yield _judged(where.max_value[0], JUDGEMENT.c.value <= where.max_value[1])
+
+
+def _plain_clauses(where: DialogueFilter) -> Iterator[sa.ColumnElement[bool]]:
+    if where.study_id is not None:
+        yield DIALOGUE.c.study_id == where.study_id
+    if where.dataset is not None:
+        yield DIALOGUE.c.dataset == where.dataset
+    if where.kind is not None:
+        yield DIALOGUE.c.kind == str(where.kind)
+    if where.personas:
+        yield among(DIALOGUE.c.persona_id, where.personas)
+    if where.stop_reasons:
+        yield DIALOGUE.c.stop_reason.in_([str(reason) for reason in where.stop_reasons])
+
+
+def _judged(dimension: str, fits: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    rated = sa.select(JUDGEMENT.c.dialogue_id).where(JUDGEMENT.c.dimension == dimension, fits)
+    return DIALOGUE.c.id.in_(rated)
+
+
+def _mentions(text: str, postgres: bool) -> sa.ColumnElement[bool]:
+    """`text` in an intent, an id or a message, in any letter case.
+
+    The engines fold ASCII letters only (PostgreSQL under the C collation that sorts alike
+    everywhere), so that other letters are looked for as written, lower, upper and titled.
+    """
+    forms = dict.fromkeys((text, text.lower(), text.upper(), text.capitalize(), text.title()))
+    c = DIALOGUE.c
+    plain = [_like(column, escape(form), postgres) for form in forms for column in _NAMES]
+    inside = [_like(DIALOGUE_BODY.c.messages, to_json(form)[1:-1], postgres) for form in forms]
+    said = sa.select(DIALOGUE_BODY.c.dialogue_id).where(sa.or_(*inside))
+    return sa.or_(*plain, c.id.in_(said))
+
+
+_NAMES = (DIALOGUE.c.intent, DIALOGUE.c.id, DIALOGUE.c.persona_id, DIALOGUE.c.task_id)
+
+
+def _like(column: Any, part: str, postgres: bool) -> sa.ColumnElement[bool]:
+    """Substring, with `%` and `_` as themselves. LIKE of SQLite ignores ASCII case by itself."""
+    literal = part.replace("/", "//").replace("%", "/%").replace("_", "/_")
+    pattern = sa.literal(f"%{literal}%", sa.Text())
+    plain = sa.type_coerce(column, sa.Text())
+    return plain.ilike(pattern, escape="/") if postgres else plain.like(pattern, escape="/")
+
+
+# --- progress ----------------------------------------------------------------------------------
+
+
+@dataclass
+class _Counts:
+    units: dict[str | None, int] = field(default_factory=dict)
+    dialogues: dict[str | None, int] = field(default_factory=dict)
+    judgements: int = 0
+    unscored: int = 0
+    calls: int = 0
+    priced: int = 0
+    cost: float = 0.0
+    first: datetime | None = None
+    last: datetime | None = None
+
+
+def progress_of(database: Database, study_id: str | None = None) -> list[StudyProgress]:
+    """Counts of one study or of all, from a handful of indexed aggregates in one snapshot."""
+    light = sa.select(*(c for c in STUDY.c if c.name != "spec"))
+    query = _of_study(light, STUDY.c.id, study_id)
+    with database.read() as connection:
+        rows = connection.execute(query.order_by(STUDY.c.created_at.desc(), STUDY.c.id)).all()
+        counts = _counts(connection, study_id)
+    return [_progress(row, counts[row.id]) for row in rows]
+
+
+def _of_study(query: AnySelect, column: Any, study_id: str | None) -> AnySelect:
+    return query if study_id is None else query.where(column == study_id)
+
+
+def _counts(connection: sa.Connection, study_id: str | None) -> defaultdict[str, _Counts]:
+    counts: defaultdict[str, _Counts] = defaultdict(_Counts)
+
+    def grouped(
+        table: sa.Table, *values: Any, by: tuple[Any, ...] = ()
+    ) -> sa.CursorResult[*tuple[Any, ...]]:
+        query = _of_study(sa.select(table.c.study_id, *by, *values), table.c.study_id, study_id)
+        return connection.execute(query.group_by(table.c.study_id, *by))
+
+    n = sa.func.count()
+    for study, reason, units in grouped(UNIT, n, by=(UNIT.c.stop_reason,)):
+        counts[study].units[reason] = units
+    for study, reason, dialogues in grouped(DIALOGUE, n, by=(DIALOGUE.c.stop_reason,)):
+        counts[study].dialogues[reason] = dialogues
+    times = (sa.func.min(DIALOGUE.c.created_at), sa.func.max(DIALOGUE.c.created_at))
+    for study, first, last in grouped(DIALOGUE, *times):
+        counts[study].first, counts[study].last = first, last
+    for study, status, judgements in grouped(JUDGEMENT, n, by=(JUDGEMENT.c.status,)):
+        counts[study].judgements += judgements
+        counts[study].unscored += judgements if status != "ok" else 0
+    priced = sa.func.count(MODEL_CALL.c.cost_usd)
+    for study, calls, known, cost in grouped(
+        MODEL_CALL, n, priced, sa.func.sum(MODEL_CALL.c.cost_usd)
+    ):
+        found = counts[study]
+        found.calls, found.priced, found.cost = calls, known, cost or 0.0
+    return counts
+
+
+def _progress(row: AnyRow, counts: _Counts) -> StudyProgress:
+    """A collection without units counts its dialogues as its units."""
+    ended = counts.units or counts.dialogues
+    reasons = {str(r): n for r, n in sorted(ended.items(), key=str) if r is not None}
+    done = sum(n for reason, n in reasons.items() if StopReason(reason).judged)
+    known = counts.priced == counts.calls
+    started = row.started_at or counts.first
+    return StudyProgress(
+        study_id=row.id,
+        study=row.name,
+        state=StudyState(row.state),
+        units=sum(ended.values()),
+        done=done,
+        failed=sum(reasons.values()) - done,
+        judgements=counts.judgements,
+        unscored=counts.unscored,
+        cost_usd=counts.cost if known else None,
+        cost_known=known,
+        stop_reasons=reasons,
+        seconds=_seconds(started, counts.last),
+        heartbeat_at=row.heartbeat_at,
+        message=row.message,
+    )
+
+
+def _seconds(first: datetime | None, last: datetime | None) -> float:
+    return max(0.0, (last - first).total_seconds()) if first and last else 0.0
+
+
+# --- judgements --------------------------------------------------------------------------------
+
+
+def judgements_with_instrument() -> AnySelect:
+    """Whole judgements: what `rows.judgement_of` reads."""
+    c = INSTRUMENT.c
+    query = sa.select(JUDGEMENT, c.judge, c.rubric, c.prompt_hash, c.params)
+    return query.join(INSTRUMENT, c.id == JUDGEMENT.c.instrument_id)
+
+
+RATING_COLUMNS = (
+    "dialogue_id",
+    "persona_id",
+    "task_id",
+    "kind",
+    "domains",
+    "arm",
+    "repetition",
+    "turns",
+    "dimension",
+    "target",
+    "turn",
+    "status",
+    "value",
+    "instrument",
+    "instrument_id",
+    "stop_reason",
+)
+
+
+def rating_frame(database: Database, study_id: str) -> pd.DataFrame:
+    """The table behind `Store.ratings`, ordered as the judgements were stored.
+
+    Dialogues are read once each and laid beside their judgements here: joined by the
+    database, their columns would be fetched as often as there are dimensions.
+    """
+    import pandas as pd
+
+    used = sa.select(INSTRUMENT.c.id, INSTRUMENT.c.judge, INSTRUMENT.c.rubric)
+    with database.read() as connection:
+        ratings = _frame(connection, _rated(study_id))
+        dialogues = _frame(connection, _talked(study_id))
+        instruments = {row.id: f"{row.judge} · {row.rubric}" for row in connection.execute(used)}
+    dialogues["domains"] = _changed(dialogues["domains"], lambda text: "|".join(json.loads(text)))
+    beside = pd.Index(dialogues.pop("dialogue_id")).get_indexer(ratings["dialogue_id"])
+    frame = pd.concat([ratings, dialogues.take(beside).reset_index(drop=True)], axis=1)
+    frame["instrument"] = frame["instrument_id"].map(instruments).astype("str")
+    return frame.astype({"value": "float64", "turn": "Int64"})[list(RATING_COLUMNS)]
+
+
+def _rated(study_id: str) -> AnySelect:
+    j = JUDGEMENT.c
+    columns = (j.dialogue_id, j.dimension, j.target, j.turn, j.status, j.value, j.instrument_id)
+    return sa.select(*columns).where(j.study_id == study_id).order_by(j.seq)
+
+
+def _talked(study_id: str) -> AnySelect:
+    d = DIALOGUE.c
+    columns = (d.persona_id, d.task_id, d.kind, d.domains, d.repetition, d.turns, d.stop_reason)
+    query = sa.select(d.id.label("dialogue_id"), *columns, ARM.c.name.label("arm"))
+    return query.join(ARM, ARM.c.id == d.arm_id).where(d.study_id == study_id)
+
+
+def _frame(connection: sa.Connection, query: AnySelect) -> pd.DataFrame:
+    """A result of plain columns, past SQLAlchemy's row objects, which take half of the time."""
+    import pandas as pd
+
+    columns = query.selected_columns
+    cursor = connection.execute(query).cursor
+    rows: Sequence[Any] = cursor.fetchall() if cursor is not None else []
+    values = zip(*rows, strict=True) if rows else [()] * len(columns)
+    return pd.DataFrame({c.name: _series(c, v) for c, v in zip(columns, values, strict=True)})
+
+
+def _series(column: sa.ColumnElement[Any], values: Sequence[Any]) -> pd.Series[Any]:
+    import pandas as pd
+
+    if not isinstance(column.type, Text | Json):
+        return pd.Series(values, dtype="float64" if column.name == "value" else None)
+    texts = pd.Series(values, dtype="str")
+    if isinstance(column.type, Text) and texts.str.contains(ESCAPE, regex=False).any():
+        return _changed(texts, restore)
+    return texts
+
+
+def _changed(texts: pd.Series[str], change: Callable[[str], str]) -> pd.Series[str]:
+    """`change` of every text, computed once for equal ones."""
+    return texts.map({text: change(text) for text in texts.unique()}).astype("str")
