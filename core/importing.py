@@ -16,7 +16,7 @@ from core.types import ImportReport
 KINDS = ("personalens", "dialogues")
 
 
-def import_source(
+def import_source(  # noqa: PLR0913 -- the options of one command
     path: Path,
     *,
     kind: str,

@@ -370,8 +370,10 @@ def _judgement(
 ) -> Judgement:
     parsed = answer.parsed
     turns = {n for n, _ in _numbered(dialogue.messages)}
+    # A judge that could not be reached is asked again later: that is another judgement.
+    moment = at if parsed.status is JudgementStatus.MODEL_ERROR else None
     return Judgement(
-        id=digest(dialogue.id, instrument.id, rubric.dimension, turn),
+        id=digest(dialogue.id, instrument.id, rubric.dimension, turn, moment),
         dialogue_id=dialogue.id,
         study_id=dialogue.study_id,
         dimension=rubric.dimension,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from core.errors import AlreadyDecided, NotFound
-from core.types import Judgement, Override, StopReason
+from core.types import Judgement, JudgementStatus, Override, StopReason
 from storage.database import Database, rows_by_seq
 from storage.dataset_writer import insert_or_skip
-from storage.queries import judgements_with_instrument, rating_frame
+from storage.queries import judgements_with_instrument, rating_frame, superseded
 from storage.rows import (
     instrument_values,
     judgement_of,
@@ -48,8 +48,12 @@ class Judgements:
         return judgement_of(self._db.one(query, f"There is no judgement {judgement_id!r}."))
 
     def list_judgements(self, dialogue_id: str) -> list[Judgement]:
-        """The judgements of one dialogue, as they were stored."""
-        query = judgements_with_instrument().where(JUDGEMENT.c.dialogue_id == dialogue_id)
+        """The judgements of one dialogue, as they were stored.
+
+        One whose judge could not be reached is left out once it was asked again.
+        """
+        mine = (JUDGEMENT.c.dialogue_id == dialogue_id, ~superseded())
+        query = judgements_with_instrument().where(*mine)
         return [judgement_of(row) for row in self._db.rows(query.order_by(JUDGEMENT.c.seq))]
 
     def iter_judgements(self, study_id: str) -> Iterator[Judgement]:
@@ -59,11 +63,15 @@ class Judgements:
             yield judgement_of(row)
 
     def dialogues_without(self, study_id: str, instrument_id: str, dimension: str) -> list[str]:
-        """Ids of judgeable dialogues of a study that this instrument has not rated yet."""
+        """Ids of judgeable dialogues of a study that this instrument has not rated yet.
+
+        A judge that could not be reached has not rated, and is asked again.
+        """
         rated = sa.select(JUDGEMENT.c.dialogue_id).where(
             JUDGEMENT.c.study_id == study_id,
             JUDGEMENT.c.instrument_id == instrument_id,
             JUDGEMENT.c.dimension == dimension,
+            JUDGEMENT.c.status != str(JudgementStatus.MODEL_ERROR),
         )
         query = sa.select(DIALOGUE.c.id).where(
             DIALOGUE.c.study_id == study_id,

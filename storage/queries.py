@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from core.ports import DialogueFilter
-from core.types import StopReason, StudyProgress, StudyState
+from core.types import JudgementStatus, StopReason, StudyProgress, StudyState
 from storage.columns import ESCAPE, Json, Text, among, escape, restore, to_json, touches
 from storage.database import AnyRow, AnySelect, Database
 from storage.tables import (
@@ -29,6 +29,8 @@ from storage.tables import (
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_UNREACHED = str(JudgementStatus.MODEL_ERROR)
 
 # --- dialogues ---------------------------------------------------------------------------------
 
@@ -189,9 +191,17 @@ def _counts(connection: sa.Connection, study_id: str | None) -> defaultdict[str,
     for study, status, judgements in grouped(JUDGEMENT, n, by=(JUDGEMENT.c.status,)):
         counts[study].judgements += judgements
         counts[study].unscored += judgements if status != "ok" else 0
+    again = _of_study(sa.select(JUDGEMENT.c.study_id, n), JUDGEMENT.c.study_id, study_id)
+    for study, judgements in connection.execute(
+        again.where(superseded()).group_by(JUDGEMENT.c.study_id)
+    ):
+        counts[study].judgements -= judgements
+        counts[study].unscored -= judgements
+    # A request that failed has no answer to be priced by, and leaves the rest known.
+    answered = sa.func.sum(sa.case((MODEL_CALL.c.error == "", 1), else_=0))
     priced = sa.func.count(MODEL_CALL.c.cost_usd)
     for study, calls, known, cost in grouped(
-        MODEL_CALL, n, priced, sa.func.sum(MODEL_CALL.c.cost_usd)
+        MODEL_CALL, answered, priced, sa.func.sum(MODEL_CALL.c.cost_usd)
     ):
         found = counts[study]
         found.calls, found.priced, found.cost = calls, known, cost or 0.0
@@ -228,6 +238,15 @@ def _seconds(first: datetime | None, last: datetime | None) -> float:
 
 
 # --- judgements --------------------------------------------------------------------------------
+
+
+def superseded() -> sa.ColumnElement[bool]:
+    """A judgement whose judge could not be reached and was asked again about the same target."""
+    later = JUDGEMENT.alias("later")
+    same = [later.c[n] == JUDGEMENT.c[n] for n in ("dialogue_id", "instrument_id", "dimension")]
+    turns = [sa.func.coalesce(t.c.turn, -1) for t in (later, JUDGEMENT)]
+    newer = sa.and_(*same, turns[0] == turns[1], later.c.seq > JUDGEMENT.c.seq)
+    return sa.and_(JUDGEMENT.c.status == _UNREACHED, sa.exists().where(newer))
 
 
 def judgements_with_instrument() -> AnySelect:
@@ -280,7 +299,8 @@ def rating_frame(database: Database, study_id: str) -> pd.DataFrame:
 def _rated(study_id: str) -> AnySelect:
     j = JUDGEMENT.c
     columns = (j.dialogue_id, j.dimension, j.target, j.turn, j.status, j.value, j.instrument_id)
-    return sa.select(*columns).where(j.study_id == study_id).order_by(j.seq)
+    mine = (j.study_id == study_id, ~superseded())
+    return sa.select(*columns).where(*mine).order_by(j.seq)
 
 
 def _talked(study_id: str) -> AnySelect:

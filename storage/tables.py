@@ -386,6 +386,9 @@ sa.Index(
     JUDGEMENT.c.target,
     sa.func.coalesce(JUDGEMENT.c.turn, sa.text("-1")),
     unique=True,
+    # A judge that could not be reached may be asked again; what it then says stands beside.
+    sqlite_where=sa.text("status <> 'model_error'"),
+    postgresql_where=sa.text("status <> 'model_error'"),
 )
 sa.Index(
     "uq_override_chain",

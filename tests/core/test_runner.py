@@ -259,6 +259,21 @@ def test_judging_again_adds_an_instrument_and_replaces_none(people: Any) -> None
     assert judge_study(study, ["personalization"], other, people, Talkers()) == (0, 0)
 
 
+def test_judge_that_could_not_be_reached_is_asked_again_and_counts_once(people: Any) -> None:
+    runner_of(people, Talkers(), spec_of(judges=())).run()
+    study: Study = people.list_studies()[0]
+    spec = ModelSpec("fake/judge")
+    down = Talkers(lambda *_: ModelUnavailable("503"))
+    assert judge_study(study, ["personalization"], spec, people, down) == (12, 12)
+    assert people.progress(study.id).unscored == 12
+    assert judge_study(study, ["personalization"], spec, people, down) == (12, 12)
+    assert judge_study(study, ["personalization"], spec, people, Talkers()) == (12, 0)
+    progress = people.progress(study.id)
+    assert (progress.judgements, progress.unscored) == (12, 0)
+    assert list(people.ratings(study.id)["value"]) == [3.0] * 12
+    assert len(list(people.iter_judgements(study.id))) == 36  # nothing is forgotten
+
+
 def test_replaying_a_unit_over_its_call_log_proves_the_stored_dialogue(people: Any) -> None:
     from core.bench import Bench, How, make_dialogue
     from core.calls import Line

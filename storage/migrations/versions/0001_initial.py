@@ -406,6 +406,8 @@ def _expression_indexes() -> None:
         "judgement",
         ["dialogue_id", "instrument_id", "dimension", "target", sa.text("coalesce(turn, -1)")],
         unique=True,
+        sqlite_where=sa.text("status <> 'model_error'"),
+        postgresql_where=sa.text("status <> 'model_error'"),
     )
     op.create_index(
         "uq_override_chain",
