@@ -1,0 +1,51 @@
+"""What the documents say is true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import typer.main
+
+import cli
+from core import types
+from core.settings import settings_table
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").lower()
+
+
+def test_every_setting_stands_in_the_readme() -> None:
+    for variable, _, meaning in settings_table():
+        assert f"| `{variable}` |" in README
+        assert meaning in README
+
+
+def test_every_command_of_the_readme_exists_and_every_command_is_in_it() -> None:
+    commands = set(typer.main.get_command(cli.app).commands)  # type: ignore[attr-defined]
+    named = {
+        name for line in re.findall(r"python cli\.py ([a-z|]+)", README) for name in line.split("|")
+    } | set(re.findall(r"`make (demo)`", README))
+    assert named == commands
+
+
+def test_both_commands_of_the_readme_are_in_the_makefile() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in ("run", "test", "check", "demo"):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def test_every_file_that_the_readme_links_to_exists() -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_every_noun_of_the_core_is_in_the_glossary() -> None:
+    nouns = ("Persona", "Affinity", "Task", "Situation", "Scenario", "Dataset", "ContextSetting")
+    nouns += ("Arm", "WorkUnit", "Message", "Dialogue", "ModelCall", "Instrument", "Judgement")
+    nouns += ("Override", "Irregularity", "StopReason", "Vocabulary")
+    for noun in nouns:
+        assert hasattr(types, noun)
+        words = re.sub(r"(?<!^)(?=[A-Z])", " ", noun).lower()
+        assert f"**{words}**" in GLOSSARY, noun
