@@ -1,0 +1,1 @@
+"""Sources: files and archives of others, read into the nouns of Rapport."""
