@@ -6,7 +6,7 @@ from pages._ui import frame
 
 st.set_page_config(
     page_title="Rapport",
-    page_icon=":material/forum:",
+    page_icon="assets/icon.png",
     layout="wide",
     initial_sidebar_state="expanded",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from core.types import (
     Affinity,
     AffinityRef,
@@ -12,11 +14,16 @@ from core.types import (
     PersonaSummary,
     Task,
     TaskKind,
-    digest,
 )
-from storage.columns import number_in
+from storage.columns import number_in, to_json
 from storage.database import AnyRow
 from storage.rows import Values
+
+
+def _content_hash(content: Values) -> str:
+    """Tells whether a row that comes again is the same."""
+    text = to_json(content).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()[:32]
 
 
 def dataset_of(row: AnyRow) -> Dataset:
@@ -80,7 +87,7 @@ def persona_values(persona: Persona) -> Values:
         "interactions": dict(persona.interactions),
     }
     key = {"persona_id": persona.id, "number": number_in(persona.id)}
-    return content | key | {"content_hash": digest(content)}
+    return content | key | {"content_hash": _content_hash(content)}
 
 
 def persona_text(persona: Persona) -> list[str]:
@@ -121,7 +128,7 @@ def task_values(task: Task) -> Values:
         "relevant": [[r.domain, r.name] for r in task.relevant],
     }
     key = {"task_id": task.id, "number": number_in(task.id)}
-    return content | key | {"content_hash": digest(content)}
+    return content | key | {"content_hash": _content_hash(content)}
 
 
 def task_of(row: AnyRow) -> Task:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from core.errors import AppError
-from pages._ui import errors
+from pages._ui import errors, who, wiring
 
 # In the order of the work. File names are addresses: `pages/personas.py` is `/personas`.
 SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
@@ -49,6 +49,7 @@ def navigate() -> None:
     st.session_state[_FRAMED] = True
     try:
         with errors.shown():
+            who.recall(wiring.settings())
             chosen.run()
     finally:
         st.session_state[_FRAMED] = False

@@ -36,8 +36,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def served_app(folder: Path, **env: str) -> Iterator[str]:
-    """Serve the app on a free port over a database in `folder`; yields its address."""
+def served_app(folder: Path, *, plain: bool = False, **env: str) -> Iterator[str]:
+    """Serve the app on a free port over a database in `folder`; yields its address.
+
+    `plain` starts it as `streamlit run app.py`, without the command line around it.
+    """
     port = free_port()
     log = folder / "app.log"
     world = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
@@ -47,6 +50,9 @@ def served_app(folder: Path, **env: str) -> Iterator[str]:
         **env,
     }
     command = [sys.executable, "cli.py", "serve", "--port", str(port)]
+    if plain:
+        run = [sys.executable, "-m", "streamlit", "run", "app.py"]
+        command = [*run, "--server.port", str(port), "--server.address", "127.0.0.1"]
     with log.open("wb") as out:
         process = subprocess.Popen(
             command, cwd=ROOT, env=world, stdout=out, stderr=subprocess.STDOUT
