@@ -114,7 +114,7 @@ def _filter(dataset: str, selection: ScenarioSelection, store: Store) -> Scenari
     if selection.users is not None:
         ids = [p.id for p in store.list_personas(dataset)]
         try:
-            people = frozenset(select_users(selection.users, ids))
+            people = frozenset(select_users(selection.users, ids, few_are_all=True))
         except SourceError as error:
             raise StudyError(str(error)) from None
     return ScenarioFilter(

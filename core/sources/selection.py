@@ -83,18 +83,18 @@ def _span(part: str, low: int, high: int) -> Span:
     return low, high
 
 
-def select_users(spec: str, available: Sequence[str]) -> list[str]:
+def select_users(spec: str, available: Sequence[str], *, few_are_all: bool = False) -> list[str]:
     """Return the ids of `available` that `spec` selects, ordered by number.
 
     A sample is the benchmark's own list, so that all its users must be there, as must every
     user that is named singly; a range takes what it covers and must cover somebody. Raises
-    `SourceError` otherwise. Where there are no more people than a sample would have (the
-    dataset that ships), the sample is all of them, so that one study file serves both.
+    `SourceError` otherwise. With `few_are_all`, a sample of no more people than it would have
+    is all of them, so that one study file serves the dataset that ships and the benchmark.
     """
     selection = parse_selection(spec)
     by_number = {n: user for user in available if (n := user_number(user)) is not None}
     sample = _SAMPLE.fullmatch(spec.strip())
-    if sample and 0 < len(by_number) <= int(sample[1]):
+    if few_are_all and sample and len(by_number) <= int(sample[1]):
         return [by_number[n] for n in sorted(by_number)]
     absent = sorted(selection.named - by_number.keys())
     if absent:

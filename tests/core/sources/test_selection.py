@@ -90,5 +90,7 @@ def test_a_selection_tells_whom_it_wants_before_all_are_known() -> None:
 
 def test_sample_is_everybody_where_there_are_no_more_people_than_it_would_have() -> None:
     few = [f"user{n}" for n in range(14)]
-    assert select_users("sample-20", few) == few
-    assert select_users("sample-50", few) == few
+    assert select_users("sample-20", few, few_are_all=True) == few
+    assert select_users("sample-50", few, few_are_all=True) == few
+    with pytest.raises(SourceError, match="users that are not here"):
+        select_users("sample-20", few)
