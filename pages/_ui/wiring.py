@@ -5,12 +5,17 @@ The only module of `pages` that may meet `storage` and the litellm adapter.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from core.parties.lexicon import Lexicon, build_lexicon
-from core.ports import ChatModel, Store
+from core.ports import Store
 from core.sample import ensure_sample
 from core.settings import Settings
+
+if TYPE_CHECKING:
+    from core.models.litellm_model import LitellmModel
 
 
 def settings() -> Settings:
@@ -23,8 +28,11 @@ def store() -> Store:
     return _store(settings())
 
 
-def model() -> ChatModel:
-    """What answers model calls. litellm itself is loaded with the first call."""
+def model() -> LitellmModel:
+    """What answers model calls, and says beforehand why it could not.
+
+    litellm itself is loaded with the first call.
+    """
     return _model(settings())
 
 
@@ -43,7 +51,7 @@ def _store(settings: Settings) -> Store:
 
 
 @st.cache_resource(show_spinner=False)
-def _model(settings: Settings) -> ChatModel:
+def _model(settings: Settings) -> LitellmModel:
     from core.models.litellm_model import LitellmModel
 
     return LitellmModel(settings)
