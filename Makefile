@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 PYTEST_ARGS ?=
 
-.PHONY: run test check demo lock images clean
+.PHONY: run test lint check demo lock images clean
 
 run: $(STAMP)
 	$(BIN)/python cli.py serve
@@ -18,12 +18,13 @@ demo: $(STAMP)
 test: $(DEV_STAMP)
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
-check: $(DEV_STAMP)
+lint: $(DEV_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(MAKE) test
+
+check: lint test
 
 images: $(DEV_STAMP)
 	$(BIN)/python -m docs.make_images

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._ui import dialogue_list, dialogue_query, dialogue_view, frame, state, who, wiring
+from pages._ui import dialogue_list, dialogue_query, dialogue_view, frame, state
 
 frame.enter()
-who.recall(wiring.settings())
 chosen = state.get("dialogue")
 query = dialogue_query.read()
 if chosen is None:

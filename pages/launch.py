@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.live import Launch, LiveDialogue
-from pages._ui import errors, frame, launch_form, live_view, state, text, told, who, wiring
+from pages._ui import errors, frame, launch_form, live_view, state, text, told, wiring
 from pages._ui.live_registry import registry
 
 
@@ -48,7 +48,6 @@ def show_form() -> None:
 
 
 frame.enter()
-who.recall(wiring.settings())
 st.title("Launch one dialogue", anchor=False)
 live_id = state.get("live")
 if live_id is None:

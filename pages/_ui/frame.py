@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import streamlit as st
 
-from core.errors import AppError
+from core.errors import AppError, SettingsError
 from pages._ui import errors, who, wiring
 
 # In the order of the work. File names are addresses: `pages/personas.py` is `/personas`.
@@ -48,8 +48,9 @@ def navigate() -> None:
     st.logo("assets/logo.svg", size="large")
     st.session_state[_FRAMED] = True
     try:
-        with errors.shown():
+        with suppress(SettingsError):  # the page that is run words it
             who.recall(wiring.settings())
+        with errors.shown():
             chosen.run()
     finally:
         st.session_state[_FRAMED] = False

@@ -23,7 +23,9 @@ def test_first_address_of_a_fresh_process_is_framed(
     page.on("request", lambda request: asked.append(request.url))
     with served_app(tmp_path) as address:
         page.goto(f"{address}/{name}")
-        expect(page.get_by_role("heading", name=re.compile(rf"^{title}\b"), level=1)).to_be_visible()
+        expect(
+            page.get_by_role("heading", name=re.compile(rf"^{title}\b"), level=1)
+        ).to_be_visible()
         navigation = page.get_by_test_id("stSidebarNav")
         expect(navigation.get_by_text("Explore")).to_be_visible()
         expect(navigation.get_by_role("link", name="Settings")).to_be_visible()
