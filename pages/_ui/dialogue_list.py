@@ -73,12 +73,17 @@ def _row(summary: DialogueSummary) -> dict[str, object]:
         "Persona": summary.persona_id,
         "Intent": summary.intent,
         "Arm": summary.arm,
-        "Assistant told": text.context_label(summary.context),
+        "Assistant told": _told(summary.context),
         "Turns": summary.turns,
         "Ended": text.stop_reason_label(summary.stop_reason),
         "Made": text.when(made, transcript.local_zone()),
         "Study": summary.study,
     }
+
+
+def _told(context: str) -> str:
+    """The long list would be cut off in its column, so that the whole has a word."""
+    return "Everything" if context == "all" else text.context_label(context)
 
 
 def _pages(query: Query, found: int) -> None:
