@@ -143,9 +143,13 @@ def make_dialogue(unit: WorkUnit, scenario: Scenario, bench: Bench, how: How) ->
 
 
 def judge_dialogue(
-    dialogue: Dialogue, scenario: Scenario, judging: Sequence[Judging], bench: Bench
+    dialogue: Dialogue, scenario: Scenario | None, judging: Sequence[Judging], bench: Bench
 ) -> tuple[Judgement, ...]:
-    """Every judgement of one dialogue, rubric by rubric; none when it may not be judged."""
+    """Every judgement of one dialogue, rubric by rubric; none when it may not be judged.
+
+    Without a scenario only rubrics that need the dialogue alone can be applied; the others
+    raise `StudyError`.
+    """
     if not dialogue.stop_reason.judged:
         return ()
     return tuple(

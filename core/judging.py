@@ -12,6 +12,7 @@ from core.clock import now
 from core.errors import NotFound, StudyError
 from core.judge import instrument_of
 from core.limits import Caps, Limiter
+from core.parties.lexicon import build_lexicon
 from core.parties.make import SCRIPTED_JUDGE, check_scripted_name
 from core.ports import ChatModel, Store, Study
 from core.types import Dialogue, Judgement, ModelSpec, Scenario
@@ -73,7 +74,9 @@ class _Work:
     def judge(self, dialogue_id: str) -> tuple[Judgement, ...]:
         dialogue = self._store.get_dialogue(dialogue_id)
         bench = self._bench(dialogue.dataset)
-        scenario = scenario_of(dialogue, self._store)
+        # Imported dialogues may have no dataset here; some rubrics need the dialogue alone.
+        needs = self._rubric.needs_scenario
+        scenario = scenario_of(dialogue, self._store) if needs else None
         judgements = judge_dialogue(dialogue, scenario, self._judging, bench)
         for judgement in judgements:
             self._writer.finish(judgement)
@@ -82,7 +85,12 @@ class _Work:
     def _bench(self, dataset: str | None) -> Bench:
         name = dataset or ""
         if name not in self._benches:
-            self._benches[name] = Bench.open(self._store, name, self._line)
+            known = self._store.find_dataset(name) is not None
+            self._benches[name] = (
+                Bench.open(self._store, name, self._line)
+                if known
+                else Bench(self._store, name, build_lexicon({}), self._line)
+            )
         return self._benches[name]
 
 

@@ -135,6 +135,25 @@ def test_exported_dialogues_come_back_with_the_same_messages(run: Run, tmp_path:
     assert messages("small") == messages("back")
 
 
+def test_imported_dialogues_can_be_judged_by_rubrics_that_need_the_dialogue_alone(
+    run: Run, tmp_path: Path
+) -> None:
+    run("run", study_file(tmp_path))
+    run("export", "small", "--to", tmp_path / "out", "--as", "personalens")
+    for file in (tmp_path / "out").rglob("*_dialogue.json"):
+        record = json.loads(file.read_text(encoding="utf-8"))
+        assert record.pop("dataset") == "sample"  # as the benchmark's own scripts write it
+        file.write_text(json.dumps(record), encoding="utf-8")
+    run("import", tmp_path / "out", "--as", "dialogues", "--name", "back")
+    judge = ("--judge", "scripted/judge", "--json")
+    rated = run("judge", "back", "--rubric", "coherence_assistant", *judge)
+    assert rated.json["added"] == 48
+    refused = run("judge", "back", "--rubric", "personalization", *judge)
+    assert refused.code == 2
+    assert "import its dataset first" in refused.err
+    assert len(refused.err.strip().splitlines()) == 1
+
+
 def test_words_are_printed_without_json_and_nothing_on_standard_error(run: Run) -> None:
     ran = run("datasets")
     assert "sample" in ran.out
