@@ -30,6 +30,20 @@ _DIMENSIONS = {
     "coherence_assistant": ("coherence", "Coherence", "_asst"),
 }
 
+# The gathering script looks for these judge folders and for no others, whoever judged.
+_GATHERED = {"task_completion": "claude-3-sonnet-v1"}
+_GATHERED_OTHERWISE = "claude-3-5-sonnet-v2"
+README = """\
+Dialogues and evaluations in the file layout of the PersonaLens benchmark.
+
+The benchmark's gathering script looks for evaluations in folders with fixed names: {named}.
+So the first judge of each dimension stands in the folder of that name, whoever it was; each
+evaluation names its real judge in its last line, and so does the list below. Further judges
+stand in folders of their own names, which the script does not read.
+
+{judges}
+"""
+
 
 def write_personalens(store: Store, study: Study, folder: Folder) -> dict[str, Any]:
     """Write dialogues and evaluations; returns counts of what is in and what is left out.
@@ -43,6 +57,7 @@ def write_personalens(store: Store, study: Study, folder: Folder) -> dict[str, A
         writing.add_dialogue(dialogue)
     for judgement in store.iter_judgements(study.id):
         writing.add_judgement(judgement)
+    folder.write_text("README.txt", writing.readme())
     return writing.counts()
 
 
@@ -68,7 +83,8 @@ class _Writing:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._arms = _Names()
-        self._judges: dict[str, _Names] = {}  # one set of names per dimension
+        self._judges: dict[str, _Names] = {}  # one set of names per folder of a dimension
+        self._who: dict[str, str] = {}  # dimension and judge folder -> who judged
         self._places: dict[str, tuple[str, str, str, str]] = {}  # dialogue -> tree, user, arm, task
         self._attempts: dict[tuple[str, ...], tuple[int, str]] = {}
         self._rated: dict[str, str] = {}  # file -> when its judgement was made
@@ -133,12 +149,24 @@ class _Writing:
             if made < self._rated[name]:
                 return
         self._rated[name] = made
-        self._folder.write_text(name, evaluation_text(word, value, judgement.rationale))
+        who = judgement.instrument.label
+        self._folder.write_text(name, evaluation_text(word, value, judgement.rationale, who))
 
     def _judge(self, judgement: Judgement) -> str:
-        """The judge's name; a second instrument of the same judge gets one of its own."""
+        """The folder of an instrument: the one that is looked for, then one of its own name."""
+        folder = _DIMENSIONS[judgement.dimension][0]
+        stem = _GATHERED.get(folder, _GATHERED_OTHERWISE)
+        first = judgement.dimension not in self._judges
         names = self._judges.setdefault(judgement.dimension, _Names())
-        return names.name(judgement.instrument.id, judgement.instrument.judge)
+        name = names.name(judgement.instrument.id, stem if first else judgement.instrument.judge)
+        self._who[f"{judgement.dimension} in {name}"] = judgement.instrument.label
+        return name
+
+    def readme(self) -> str:
+        """Which judge is behind which folder."""
+        judges = "\n".join(f"{where}: {who}" for where, who in sorted(self._who.items()))
+        named = f"{_GATHERED['task_completion']} for task completion, {_GATHERED_OTHERWISE} else"
+        return README.format(named=named, judges=judges or "Nothing is evaluated yet.")
 
     def counts(self) -> dict[str, Any]:
         """How much is written, and what is left out for which reason."""
@@ -190,12 +218,12 @@ def _record(dialogue: Dialogue, user_number: int) -> dict[str, Any]:
     }
 
 
-def evaluation_text(word: str, value: int, rationale: str) -> str:
+def evaluation_text(word: str, value: int, rationale: str, who: str) -> str:
     """Return one evaluation as the benchmark's gathering script parses it.
 
     The first line holds the only thing that it reads; the rationale has no blank lines, at
-    which it would be cut. Without `word` the value is a verdict.
+    which it would be cut. Without `word` the value is a verdict. `who` really judged.
     """
     first = f"{word} Score: {value}" if word else f"VERDICT: {bool(value)}"
     justification = "\n".join(line for line in rationale.splitlines() if line.strip())
-    return f"{first}\nJustification: {justification}\n"
+    return f"{first}\nJustification: {justification}\n\nJudge: {' '.join(who.split())}\n"

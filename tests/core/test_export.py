@@ -206,7 +206,7 @@ def test_dialogues_are_laid_out_as_the_benchmark_does(filled: Filled, out: Path)
     filled.add(dialogue)
     filled.export(out, "personalens")
     name = "output/dialogue/user7/claude-3-sonnet-v1_d_s/MD-task-4_dialogue.json"
-    assert below(out) == {name}
+    assert below(out) == {name, "README.txt"}
     text = (out / name).read_text("utf-8")
     record = json.loads(text)
     assert list(record)[:6] == [
@@ -256,17 +256,23 @@ def test_evaluations_are_found_by_the_rules_of_the_gathering_script(
     )
     filled.export(out, "personalens")
     base = "output/evaluation/user7/scripted-attentive"
-    task = "scripted-judge/SD-Books-task-1"
+    # The script knows these two judges and no other, so that ours stand under their names.
+    task = "claude-3-5-sonnet-v2/SD-Books-task-1"
+    done = "claude-3-sonnet-v1/SD-Books-task-1"
     assert gathered(out, "personalization") == {f"{base}/personalization/{task}.txt": "3"}
-    assert gathered(out, "task_completion") == {f"{base}/task_completion/{task}.txt": "False"}
+    assert gathered(out, "task_completion") == {f"{base}/task_completion/{done}.txt": "False"}
     assert gathered(out, "naturalness", "_user") == {f"{base}/naturalness/{task}_user.txt": "5"}
     assert gathered(out, "naturalness", "_asst") == {f"{base}/naturalness/{task}_asst.txt": "2"}
     assert gathered(out, "coherence") == {f"{base}/coherence/{task}_asst.txt": "4"}
+    text = (out / base / "personalization" / f"{task}.txt").read_text("utf-8")
+    assert text.endswith("\nJudge: scripted/judge · personalization@1\n")
+    told = (out / "README.txt").read_text("utf-8")
+    assert "personalization in claude-3-5-sonnet-v2: scripted/judge · personalization@1" in told
 
 
 @pytest.mark.parametrize("gap", ["\n\n", "\r\n\r\n", "\n \t\n\n", "\r\r"])
 def test_a_rationale_is_not_cut_at_blank_lines(gap: str) -> None:
-    text = evaluation_text("Coherence", 4, f"One.{gap}Two.\n")
+    text = evaluation_text("Coherence", 4, f"One.{gap}Two.\n", "a judge")
     found = re.search(r"Justification: (.*?)(?=\n\n|$)", text, re.DOTALL)
     assert text.startswith("Coherence Score: 4\n")
     assert found
@@ -286,7 +292,8 @@ def test_what_the_layout_cannot_say_is_left_out_and_counted(filled: Filled, out:
     filled.add(failed, make_judgement(failed))
     filled.add(make_dialogue(task=BOOKS, persona_id="user9", parent_id=good.id, parent_message=0))
     filled.export(out, "personalens")
-    assert below(out) == {"output/dialogue/user0/scripted-attentive/SD-Books-task-1_dialogue.json"}
+    name = "output/dialogue/user0/scripted-attentive/SD-Books-task-1_dialogue.json"
+    assert below(out) == {name, "README.txt"}
     assert read(out) == {
         "study": "pilot",
         "study_id": "s1",
@@ -349,7 +356,10 @@ def test_two_instruments_of_one_judge_do_not_overwrite_each_other(
         *(make_judgement(dialogue, value=n, instrument=r) for n, r in enumerate(rubrics, 1)),
     )
     filled.export(out, "personalens")
-    assert sorted(gathered(out, "personalization").values()) == ["1", "2"]
+    found = gathered(out, "personalization")
+    assert sorted(found.values()) == ["1", "2"]
+    judges = sorted(path.split("/")[-2] for path in found)
+    assert judges == ["claude-3-5-sonnet-v2", "scripted-judge"]
 
 
 @pytest.mark.parametrize(
