@@ -115,6 +115,12 @@ def test_study_is_run_shown_judged_again_compared_and_exported(run: Run, tmp_pat
         assert any(target.rglob("*"))
 
 
+def test_several_processes_share_a_study(run: Run, tmp_path: Path) -> None:
+    ran = run("run", study_file(tmp_path), "--workers", 3, "--json")
+    assert ran.code == 0, ran.err
+    assert (ran.json["done"], ran.json["judgements"], ran.json["state"]) == (48, 96, "done")
+
+
 def test_exported_dialogues_come_back_with_the_same_messages(run: Run, tmp_path: Path) -> None:
     run("run", study_file(tmp_path))
     run("export", "small", "--to", tmp_path / "out", "--as", "personalens")
