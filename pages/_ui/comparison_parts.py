@@ -71,6 +71,7 @@ def show_domains(study: Study, part: Comparison) -> None:
     figure = charts.domains_chart(part.domains, arms=part.arms, ends=ends, dark=dark())
     _draw(study, figure, "compare.domains", "Estimate of each arm in each domain")
     st.caption(
+        "Fewer than 10 personas or 20 dialogues are too few to say. "
         "A dialogue over several domains counts under Multi-domain and in no other row. "
         "Domains were not chosen before looking: read them as hints, not as findings."
     )

@@ -60,7 +60,7 @@ def domains_chart(
 ) -> go.Figure:
     """Draw each arm in each domain: dots with intervals for few arms, else a table of values.
 
-    What rests on too few personas or dialogues is drawn faint, or as "few".
+    What rests on too few personas or dialogues is drawn faint, or in brackets.
     """
     shown = in_order(rows, arms)
     dimension = shown[0].dimension if shown else ""
@@ -153,7 +153,7 @@ def _table(plan: _Plan) -> go.Figure:
     for row in plan.rows:
         figure.add_annotation(_cell_text(row, places, plan))
     unit = "share of yes in %" if plan.ends.verdict else f"{plan.ends.low} to {plan.ends.high}"
-    heads = (plan.title, f"{unit} · {_few_note(plan.rows, '“few”')}")
+    heads = (plan.title, f"{unit} · {_few_note(plan.rows, 'in brackets')}")
     names = [one_line(domain) for domain in plan.domains]
     top = 20 + 6 * max(len(name) for name in names)
     frame(figure, heads, places.height, plan.look, top=top)
@@ -206,7 +206,7 @@ def _cell_text(row: DomainEstimate, places: Rows, plan: _Plan) -> dict[str, Any]
     return {
         "x": plan.domains.index(row.domain),
         "y": places.centres[plan.present.index(row.arm)],
-        "text": "few" if row.too_few else digits,
+        "text": f"({digits})" if row.too_few else digits,
         "showarrow": False,
         "font": {"size": SMALL, "color": plan.look.muted if row.too_few else text_on(fill)},
     }
@@ -229,5 +229,5 @@ def _facts(row: DomainEstimate, ends: Ends) -> list[str]:
 
 def _few_note(rows: Sequence[DomainEstimate], how: str) -> str:
     if any(row.too_few for row in rows):
-        return f"{UNCORRECTED} · {how}: fewer than 10 personas or 20 dialogues"
+        return f"{UNCORRECTED} · {how}: too few to say"
     return UNCORRECTED

@@ -356,7 +356,7 @@ def test_many_arms_are_a_table_whose_cells_hold_their_values():
     assert texts == ["1.0", "3.3", "1.5", "2.0", "2.5", "3.0"]
 
 
-def test_too_few_is_faint_among_dots_and_a_word_in_the_table():
+def test_too_few_is_faint_among_dots_and_in_brackets_in_the_table():
     rows = [domain("gpt", "Books", too_few=True), domain("gpt", "Travel")]
     firm, faint = drawn(domains_chart(rows, arms=ARMS, ends=RATING))["data"]
     assert (firm["opacity"], firm["customdata"][0][3]) == (1, "Travel")
@@ -366,7 +366,7 @@ def test_too_few_is_faint_among_dots_and_a_word_in_the_table():
         [domain(arm, "Books", too_few=arm == "arm 1") for arm in arms], arms=arms, ends=RATING
     )
     assert [n["text"] for n in drawn(table)["layout"]["annotations"]] == [
-        "2.5", "few", "2.5", "2.5", "2.5",
+        "2.5", "(2.5)", "2.5", "2.5", "2.5",
     ]  # fmt: skip
     assert drawn(table)["data"][0]["z"][1] == [None]
 
