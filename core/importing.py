@@ -34,5 +34,7 @@ def import_source(  # noqa: PLR0913 -- the options of one command
     if kind == "dialogues":
         if users is not None:
             raise SourceError("A selection of users fits datasets; dialogues are imported whole.")
-        return import_dialogues(path, name=name, store=store, now=now, on_progress=on_progress)
+        report = import_dialogues(path, name=name, store=store, now=now, on_progress=on_progress)
+        store.add_import_report(report)
+        return report
     raise SourceError(f"Nothing is known of the kind {kind}; there are {', '.join(KINDS)}.")

@@ -24,7 +24,14 @@ from core.types import (
 )
 from storage.columns import among, escape, holds, touches
 from storage.database import AnyRow, AnySelect, Database
-from storage.dataset_rows import dataset_of, persona_of, report_of, summary_of, task_of
+from storage.dataset_rows import (
+    dataset_of,
+    persona_of,
+    report_of,
+    report_values,
+    summary_of,
+    task_of,
+)
 from storage.dataset_writer import RowWriter
 from storage.tables import DATASET, IMPORT_REPORT, PERSONA, PERSONA_TEXT, SCENARIO, TASK
 
@@ -64,6 +71,11 @@ class Datasets:
         if dataset is not None:
             query = query.where(IMPORT_REPORT.c.dataset == dataset)
         return [report_of(row) for row in self._db.rows(query)]
+
+    def add_import_report(self, report: ImportReport) -> None:
+        """Keep the report of an import that wrote no dataset."""
+        with self._db.write() as connection:
+            connection.execute(sa.insert(IMPORT_REPORT), report_values(report))
 
     def vocabulary(self, dataset: str) -> Vocabulary:
         """Every value that a persona of the dataset holds, and how many hold it."""

@@ -127,6 +127,8 @@ def test_exported_dialogues_come_back_with_the_same_messages(run: Run, tmp_path:
     back = run("import", tmp_path / "out", "--as", "dialogues", "--name", "back", "--json")
     assert back.code == 0, back.err
     assert back.json["dialogues"] == 48
+    again = run("import", tmp_path / "out", "--as", "dialogues", "--name", "back", "--json")
+    assert again.json["added"] == 0
     for name in ("small", "back"):
         run("export", name, "--to", tmp_path / name, "--as", "jsonl")
 
