@@ -16,11 +16,19 @@ _FILE = "author.txt"
 
 
 def own_machine(settings: Settings) -> bool:
-    """Tell whether the app listens on this machine alone, for the one person who sits at it."""
+    """Tell whether the app listens on this machine alone, for the one person who sits at it.
+
+    Both the setting and what the server really listens on must say so: without an address it
+    listens everywhere.
+    """
+    return _is_loopback(settings.address) and _is_loopback(st.get_option("server.address"))
+
+
+def _is_loopback(address: str | None) -> bool:
     try:
-        return ipaddress.ip_address(settings.address).is_loopback
+        return ipaddress.ip_address(address or "").is_loopback
     except ValueError:
-        return settings.address == "localhost"
+        return address == "localhost"
 
 
 def recall(settings: Settings) -> None:
