@@ -150,8 +150,8 @@ def _domain_label(domain: str, plan: _Plan) -> str:
 def _table(plan: _Plan) -> go.Figure:
     places = Rows.of(plan.present, basis=False)
     figure = go.Figure(_cells(plan, places))
-    for row in plan.rows:
-        figure.add_annotation(_cell_text(row, places, plan))
+    # All at once: one by one, each would copy those before it.
+    figure.update_layout(annotations=[_cell_text(row, places, plan) for row in plan.rows])
     unit = "share of yes in %" if plan.ends.verdict else f"{plan.ends.low} to {plan.ends.high}"
     heads = (plan.title, f"{unit} · {_few_note(plan.rows, 'in brackets')}")
     names = [one_line(domain) for domain in plan.domains]
