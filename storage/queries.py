@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from core.ports import DialogueFilter
 from core.types import JudgementStatus, StopReason, StudyProgress, StudyState
-from storage.columns import ESCAPE, Json, Text, among, escape, restore, to_json, touches
+from storage.columns import Json, Text, among, escape, restore, to_json, touches
 from storage.database import AnyRow, AnySelect, Database
 from storage.tables import (
     ARM,
@@ -30,6 +31,7 @@ from storage.tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
+_ROWS_AT_ONCE = 20_000
 _UNREACHED = str(JudgementStatus.MODEL_ERROR)
 
 # --- dialogues ---------------------------------------------------------------------------------
@@ -316,20 +318,35 @@ def _frame(connection: sa.Connection, query: AnySelect) -> pd.DataFrame:
 
     columns = query.selected_columns
     cursor = connection.execute(query).cursor
-    rows: Sequence[Any] = cursor.fetchall() if cursor is not None else []
-    values = zip(*rows, strict=True) if rows else [()] * len(columns)
-    return pd.DataFrame({c.name: _series(c, v) for c, v in zip(columns, values, strict=True)})
+    values = _cells(cursor, len(columns))
+    return pd.DataFrame({c.name: _series(c, values[:, i]) for i, c in enumerate(columns)})
 
 
-def _series(column: sa.ColumnElement[Any], values: Sequence[Any]) -> pd.Series[Any]:
+def _cells(cursor: Any, width: int) -> Any:
+    """All rows as an array of objects, taken in pieces.
+
+    In one piece, hundreds of thousands of tuples would keep the garbage collector busy for as
+    long as the database.
+    """
+    import numpy as np
+
+    pieces = [np.empty((0, width), dtype=object)]
+    while cursor is not None and (rows := cursor.fetchmany(_ROWS_AT_ONCE)):
+        flat = np.fromiter(chain.from_iterable(rows), dtype=object, count=len(rows) * width)
+        pieces.append(flat.reshape(-1, width))
+    return np.concatenate(pieces)
+
+
+def _series(column: sa.ColumnElement[Any], values: Any) -> pd.Series[Any]:
     import pandas as pd
 
     if not isinstance(column.type, Text | Json):
-        return pd.Series(values, dtype="float64" if column.name == "value" else None)
-    texts = pd.Series(values, dtype="str")
-    if isinstance(column.type, Text) and texts.str.contains(ESCAPE, regex=False).any():
-        return _changed(texts, restore)
-    return texts
+        kinds = {"value": "float64", "turn": "Int64"}
+        return pd.Series(values, dtype=kinds.get(column.name, "int64"))
+    # A few texts stand in many rows: each is looked at once.
+    codes, found = pd.factorize(values)
+    restored = [restore(text) for text in found] if isinstance(column.type, Text) else found
+    return pd.Series(restored, dtype="str").take(codes).reset_index(drop=True)
 
 
 def _changed(texts: pd.Series[str], change: Callable[[str], str]) -> pd.Series[str]:
