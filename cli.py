@@ -169,6 +169,21 @@ def doctor(as_json: Json = False) -> None:
     raise typer.Exit(0 if ok else 1)
 
 
+@app.command()
+def copy(
+    source: Annotated[str, typer.Option("--from", help="URL of the database to copy.")],
+    target: Annotated[str, typer.Option("--to", help="URL of an empty database.")],
+    as_json: Json = False,
+) -> None:
+    """Copy a whole database, such as SQLite to PostgreSQL, and prove that nothing changed."""
+    from storage.copy import copy_database
+
+    _settings()
+    report = copy_database(source, target, on_table=lambda t: _note(f"{t.name}: {t.rows:,} rows"))
+    rows = [{"name": t.name, "rows": t.rows, "checksum": t.checksum} for t in report.tables]
+    _put({"tables": rows, "seconds": round(report.seconds, 2)}, as_json, lambda _: _table(rows))
+
+
 # --- data -------------------------------------------------------------------------------------
 
 
