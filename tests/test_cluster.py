@@ -28,7 +28,8 @@ from tests.support.web import ROOT
 pytestmark = [
     pytest.mark.postgres,
     pytest.mark.skipif(
-        importlib.util.find_spec("distributed") is None,
+        importlib.util.find_spec("distributed") is None
+        and os.environ.get("RAPPORT_REQUIRE_CLUSTER") != "1",
         reason="Dask is not installed (requirements-cluster.txt)",
     ),
 ]
