@@ -311,7 +311,7 @@ class RunOptions:
 
 
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Model calls at once.")]
-Workers = Annotated[int, typer.Option(min=1, max=1000, help="Processes to work with.")]
+Workers = Annotated[int, typer.Option(min=1, max=1000, help="Processes, or workers to expect.")]
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler to work on.")]
 Carried = Annotated[str | None, typer.Option(hidden=True)]  # what a cluster's worker was told
 Budget = Annotated[float | None, typer.Option("--budget-usd", min=0, help="Stop before this.")]

@@ -30,7 +30,8 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 REPORT_SECONDS = 5.0
 FAREWELL_SECONDS = 30.0  # for runners to hear that it is over: they look every five seconds
-MOST_CRASHES = 3  # of runners of one worker, which itself goes on
+MOST_CRASHES = 3  # or failures of runners of one worker, which itself goes on
+_BAD_INPUT = 2  # the exit code of what no second try will mend: no key, another database
 _OVER = (StudyState.PAUSED, StudyState.CANCELLED)
 
 
@@ -204,7 +205,7 @@ class Crew:
             return
         self._lose(worker)
         self.crashes[worker] += 1
-        if ended.code > 0 or self.crashes[worker] >= MOST_CRASHES:
+        if ended.code == _BAD_INPUT or self.crashes[worker] >= MOST_CRASHES:
             self.refused[worker] = ended.words
             log.warning("%s has stopped: %s", worker, ended.words)
 

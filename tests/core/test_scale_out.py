@@ -158,10 +158,11 @@ def test_worker_that_cannot_is_not_asked_again_and_its_reason_is_kept(
     assert (progress.state, progress.message) == (StudyState.PAUSED, "Set OPENAI_API_KEY.")
 
 
-def test_runner_that_crashes_is_started_again_but_not_for_ever(
-    study: Study, sqlite_store: Any
+@pytest.mark.parametrize("code", [-9, 1])
+def test_runner_that_fails_is_started_again_but_not_for_ever(
+    study: Study, sqlite_store: Any, code: int
 ) -> None:
-    machines = Machines({"a"}, lambda *_: Ended(-9, "killed"))
+    machines = Machines({"a"}, lambda *_: Ended(code, "The database did not answer."))
     progress = crew_of(study, sqlite_store, machines).run()
     assert machines.who == ["a"] * scale_out.MOST_CRASHES
     assert progress.owed == UNITS
