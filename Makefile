@@ -35,12 +35,14 @@ $(STAMP): requirements.txt
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.txt
 	touch $@
 
-$(DEV_STAMP): requirements-dev.txt $(STAMP)
+$(DEV_STAMP): requirements-dev.txt requirements-cluster.txt $(STAMP)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-cluster.txt
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.txt
 	touch $@
 
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --no-header requirements.in -o requirements.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --no-header requirements-cluster.in -o requirements-cluster.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --no-header requirements-dev.in -o requirements-dev.txt
 
 clean:

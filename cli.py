@@ -169,6 +169,21 @@ def doctor(as_json: Json = False) -> None:
     raise typer.Exit(0 if ok else 1)
 
 
+@app.command()
+def copy(
+    source: Annotated[str, typer.Option("--from", help="URL of the database to copy.")],
+    target: Annotated[str, typer.Option("--to", help="URL of an empty database.")],
+    as_json: Json = False,
+) -> None:
+    """Copy a whole database, such as SQLite to PostgreSQL, and prove that nothing changed."""
+    from storage.copy import copy_database
+
+    _settings()
+    report = copy_database(source, target, on_table=lambda t: _note(f"{t.name}: {t.rows:,} rows"))
+    rows = [{"name": t.name, "rows": t.rows, "checksum": t.checksum} for t in report.tables]
+    _put({"tables": rows, "seconds": round(report.seconds, 2)}, as_json, lambda _: _table(rows))
+
+
 # --- data -------------------------------------------------------------------------------------
 
 
@@ -285,13 +300,20 @@ class RunOptions:
     """What a command line may say over a study's own limits."""
 
     def __init__(
-        self, concurrency: int | None = None, workers: int = 1, budget_usd: float | None = None
+        self,
+        concurrency: int | None = None,
+        workers: int = 1,
+        budget_usd: float | None = None,
+        cluster: str | None = None,
     ) -> None:
         self.concurrency, self.workers, self.budget_usd = concurrency, workers, budget_usd
+        self.cluster = cluster
 
 
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Model calls at once.")]
-Workers = Annotated[int, typer.Option(min=1, max=64, help="Processes to work with.")]
+Workers = Annotated[int, typer.Option(min=1, max=1000, help="Processes, or workers to expect.")]
+Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler to work on.")]
+Carried = Annotated[str | None, typer.Option(hidden=True)]  # what a cluster's worker was told
 Budget = Annotated[float | None, typer.Option("--budget-usd", min=0, help="Stop before this.")]
 
 
@@ -301,10 +323,11 @@ def run(
     concurrency: Concurrency = None,
     workers: Workers = 1,
     budget_usd: Budget = None,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Run a study, or go on with it: what is finished is kept and not paid again."""
-    _run_file(file, RunOptions(concurrency, workers, budget_usd), as_json)
+    _run_file(file, RunOptions(concurrency, workers, budget_usd, cluster), as_json)
 
 
 def _run_file(file: Path, options: RunOptions, as_json: bool) -> None:
@@ -314,9 +337,11 @@ def _run_file(file: Path, options: RunOptions, as_json: bool) -> None:
 
     settings = _settings()
     spec = load_study(file)
+    _check_cluster(settings, options)
     with _store(settings) as store:
         model = LitellmModel(settings)
-        check_study(spec, store, model.check)
+        # On a cluster the keys are the workers', and so is the check for them.
+        check_study(spec, store, model.check if options.cluster is None else lambda _: None)
         study = plan(spec, store, now).study
         if study.state is StudyState.CANCELLED:
             raise StudyError(f"{study.name} was cancelled; `resume` it, or give it another name.")
@@ -331,19 +356,23 @@ def resume(
     workers: Workers = 1,
     budget_usd: Budget = None,
     failed: Annotated[bool, typer.Option("--failed", help="Try failed units again.")] = False,
+    cluster: Cluster = None,
+    carried: Carried = None,
     as_json: Json = False,
 ) -> None:
     """Go on with a stored study, from where it was."""
     from core.models.litellm_model import LitellmModel
 
-    settings = _settings()
+    settings, options = _settings(), RunOptions(concurrency, workers, budget_usd, cluster)
+    _check_cluster(settings, options)
     with _store(settings) as store:
+        if carried is not None:
+            return _carry(carried, store, LitellmModel(settings))
         found = store.get_study(study)
         if found.spec is None:
             raise StudyError(f"{study} holds finished dialogues; there is nothing to run.")
         if failed:
             store.reopen_failed(found.id)
-        options = RunOptions(concurrency, workers, budget_usd)
         _work(found, store, LitellmModel(settings), options, as_json)
 
 
@@ -351,6 +380,8 @@ def _work(study: Study, store: Store, model: Any, options: RunOptions, as_json: 
     from core.limits import shared_caps
     from core.runner import Runner
 
+    if options.cluster is not None:
+        return _work_on_cluster(study, store, options, as_json)
     assert study.spec is not None
     spent = store.progress(study.id).cost_usd or 0.0
     caps = shared_caps(
@@ -368,14 +399,21 @@ def _work(study: Study, store: Store, model: Any, options: RunOptions, as_json: 
         for helper in helpers:
             helper.terminate()
 
-    for sign in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(sign, stop)
+    _on_signal(stop)
     try:
         runner.run(lambda p: _note(_progress_line(p)))
     finally:
         for helper in helpers:
             helper.wait()
-    progress = store.progress(study.id)
+    _end_with(store.progress(study.id), as_json)
+
+
+def _on_signal(act: Callable[..., None]) -> None:
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, act)
+
+
+def _end_with(progress: StudyProgress, as_json: bool) -> None:
     _put(_progress_object(progress), as_json, lambda _: _progress_words(progress))
     if progress.owed:
         raise typer.Exit(1)
@@ -393,6 +431,60 @@ def _start_workers(
     return [
         subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(options.workers - 1)
     ]
+
+
+def _check_cluster(settings: Settings, options: RunOptions) -> None:
+    from core.scale_out import require_shared
+
+    if options.cluster is not None:
+        require_shared(settings)
+
+
+def _work_on_cluster(study: Study, store: Store, options: RunOptions, as_json: bool) -> None:
+    from core.cluster import DaskWorkers
+    from core.scale_out import form_crew
+
+    workers = DaskWorkers(str(options.cluster))
+    try:
+        crew = form_crew(
+            study,
+            store,
+            workers,
+            expected=options.workers,
+            concurrency=options.concurrency,
+            budget_usd=options.budget_usd,
+        )
+        _on_signal(lambda *_: crew.stop.set())
+        progress = crew.run(lambda p: _note(_progress_line(p)))
+    finally:
+        workers.close()
+    _end_with(progress, as_json)
+
+
+def _carry(text: str, store: Store, model: Any) -> None:
+    """Be the runner that a worker of a cluster started; end when it does."""
+    from core.scale_out import Order, share_runner, when_parent_ends
+
+    runner = share_runner(Order.parse(text), store, model, model.check)
+    _on_signal(lambda *_: runner.leave())
+    when_parent_ends(runner.leave)
+    _end_with(runner.run(lambda p: _note(_progress_line(p))), as_json=True)
+
+
+@app.command()
+def worker(
+    scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler.")],
+) -> None:
+    """Lend this machine to the studies that are run on a cluster, until the scheduler ends."""
+    from core.scale_out import require_shared
+
+    settings = _settings()
+    require_shared(settings)
+    with _store(settings):
+        pass  # reachable and migrated, or this is the moment to hear of it
+    from core.cluster import lend
+
+    lend(scheduler)
 
 
 def _progress_object(p: StudyProgress) -> dict[str, Any]:

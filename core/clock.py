@@ -6,6 +6,8 @@ import os
 import socket
 import uuid
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 
 
 def now() -> datetime:
@@ -18,17 +20,33 @@ def new_id() -> str:
 
 
 def process_owner() -> str:
-    """A name for this start of this process: host, process id and something unique.
+    """A name for this start of this process: machine, process id and something unique.
 
     A name that two starts shared would let the second renew the first one's leases for ever.
     """
-    return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    return f"{_machine()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+
+
+@cache
+def _machine() -> str:
+    """Within this, a process id means one process.
+
+    Machines may share a name, and containers on one machine may share its name while each
+    counts processes for itself; the kernel's start and the space of process ids tell them apart.
+    """
+    try:
+        start = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return socket.gethostname()
+    mark = uuid.uuid5(uuid.NAMESPACE_OID, f"{start} {space}").hex[:8]
+    return f"{socket.gethostname()}/{mark}"
 
 
 def owner_is_dead(owner: str) -> bool:
     """Whether `owner` was a process of this machine that is no more."""
-    host, pid, _ = owner.rsplit(":", 2)
-    if host != socket.gethostname():
+    machine, pid, _ = owner.rsplit(":", 2)
+    if machine != _machine():
         return False
     try:
         os.kill(int(pid), 0)

@@ -74,6 +74,10 @@ class Runner:
         """Ask the runner to end soon and leave the rest owed (a signal handler may call it)."""
         self._stop.set(StudyState.PAUSED)
 
+    def leave(self) -> None:
+        """Ask the runner to end soon as `stop` does, but let the study go on with others."""
+        self._stop.set(StudyState.RUNNING)
+
     def run(self, on_progress: OnProgress | None = None) -> StudyProgress:
         """Work until nothing is owed or somebody says stop; returns how the study stands.
 
@@ -106,6 +110,8 @@ class Runner:
 
     def _leave(self, finished: bool) -> None:
         state = self._stop.state
+        if state is StudyState.RUNNING:
+            return  # only this process leaves
         if state is None:
             done = finished and self.store.progress(self.study.id).owed == 0
             state = StudyState.DONE if done else StudyState.PAUSED
@@ -143,14 +149,14 @@ class Runner:
     def _others_at_work(self) -> bool:
         """Wait a moment for other runners of this study: one that dies leaves its units to us."""
         if self.store.progress(self.study.id).owed and self.store.lease_owners(self.study.id):
+            self._take_over()
             self._stop.event.wait(1.0)
             return True
         return False
 
     def _calls_models(self) -> bool:
         """Scripted parties only compute: more threads would only get in each other's way."""
-        entries = (self.spec.user_agent, *self.spec.arms, *self.spec.judges)
-        return not all(e.spec.scripted for e in entries)
+        return not self.spec.scripted
 
     def _start_more(self, pool: ThreadPoolExecutor, free: int) -> set[Future[None]]:
         """Claim as many units as there is room for; scripted ones in batches, to read few times."""

@@ -132,6 +132,11 @@ class StudySpec(_Frozen):
             raise ValueError("two arms have the same name")
         return self
 
+    @property
+    def scripted(self) -> bool:
+        """Whether all parties and judges are scripted, so that no model is called."""
+        return all(e.spec.scripted for e in (self.user_agent, *self.arms, *self.judges))
+
     def to_yaml(self) -> str:
         return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
 

@@ -284,6 +284,40 @@ def test_cancelled_study_is_not_run_by_accident(run: Run, tmp_path: Path) -> Non
     assert run("resume", "small", "--json").json["owed"] == 0
 
 
+def test_study_in_a_file_is_not_run_on_a_cluster(run: Run, tmp_path: Path) -> None:
+    for args in (
+        ("run", study_file(tmp_path), "--cluster", "tcp://127.0.0.1:1"),
+        ("resume", "small", "--cluster", "tcp://127.0.0.1:1"),
+        ("worker", "--scheduler", "tcp://127.0.0.1:1"),
+    ):
+        refused = run(*args)
+        assert (refused.code, refused.out) == (2, "")
+        assert "PostgreSQL" in refused.err
+        assert len(refused.err.strip().splitlines()) == 1
+    assert run("status", "--json").json == {"studies": []}
+
+
+def test_database_is_copied_and_a_full_one_is_left_alone(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("run", study_file(tmp_path))
+    source, target = (f"sqlite:///{tmp_path / name}" for name in ("rapport.db", "two.db"))
+    copied = run("copy", "--from", source, "--to", target, "--json")
+    assert copied.code == 0, copied.err
+    assert set(copied.json) == {"tables", "seconds"}
+    rows = {table["name"]: table["rows"] for table in copied.json["tables"]}
+    assert (rows["dialogue"], rows["judgement"], rows["dataset"]) == (48, 96, 1)
+    assert all(set(t) == {"name", "rows", "checksum"} for t in copied.json["tables"])
+
+    again = run("copy", "--from", source, "--to", target, "--json")
+    assert (again.code, again.out) == (2, "")
+    assert len(again.err.strip().splitlines()) == 1
+
+    results = run("results", "small", "--json").json
+    monkeypatch.setenv("RAPPORT_DATABASE_URL", target)
+    assert run("results", "small", "--json").json == results
+
+
 def test_doctor_says_what_works_here(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     ran = run("doctor", "--json")

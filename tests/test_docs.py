@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import typer.main
+import yaml
 
 import cli
 from core import types
@@ -28,6 +29,23 @@ def test_every_command_of_the_readme_exists_and_every_command_is_in_it() -> None
         name for line in re.findall(r"python cli\.py ([a-z|]+)", README) for name in line.split("|")
     } | set(re.findall(r"`make (demo)`", README))
     assert named == commands
+
+
+def test_commands_and_options_of_the_deployment_page_exist() -> None:
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    text = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+    lines = re.findall(r"cli\.py,? (\w+)([^`\n#]*)", text)
+    assert {name for name, _ in lines} == {"copy", "doctor", "run", "worker"}
+    for name, rest in lines:
+        known = {option for p in commands[name].params for option in p.opts}
+        assert set(re.findall(r"--[a-z][a-z-]*", rest)) <= known, (name, rest)
+
+
+def test_manifests_of_the_deployment_page_are_yaml() -> None:
+    text = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+    (manifest,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    kinds = [part["kind"] for part in yaml.safe_load_all(manifest)]
+    assert kinds == ["Deployment", "Service", "Deployment"]
 
 
 def test_both_commands_of_the_readme_are_in_the_makefile() -> None:
