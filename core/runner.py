@@ -148,11 +148,11 @@ class Runner:
 
     def _others_at_work(self) -> bool:
         """Wait a moment for other runners of this study: one that dies leaves its units to us."""
-        if self.store.progress(self.study.id).owed and self.store.lease_owners(self.study.id):
-            self._take_over()
-            self._stop.event.wait(1.0)
-            return True
-        return False
+        if not self.store.progress(self.study.id).owed:
+            return False
+        self._take_over()
+        self._stop.event.wait(1.0)
+        return True  # and what nobody holds by now, we claim
 
     def _calls_models(self) -> bool:
         """Scripted parties only compute: more threads would only get in each other's way."""
