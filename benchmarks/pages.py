@@ -115,7 +115,7 @@ def fill(url: str, size: int) -> tuple[Study, str]:
         spec = StudySpec(
             name="large",
             dataset="sample",
-            arms=tuple(ArmEntry(name=a, model=f"scripted/{a}", context="all") for a in ARMS),  # type: ignore[arg-type]
+            arms=tuple(ArmEntry(name=a, model=f"scripted/{a}", context="all") for a in ARMS),
         )
         study = Study(digest("large"), "large", spec, StudyState.DONE, now())
         store.add_study(study)
