@@ -7,6 +7,8 @@ saved. A kill of the process loses nothing either way. The price is one flush pe
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,12 +25,12 @@ BUSY_SECONDS = 30
 CONNECT_SECONDS = 10
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}",
-    "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
     "PRAGMA cache_size = -65536",
     "PRAGMA mmap_size = 1073741824",
 )
+_PAUSE = 0.01  # seconds between tries to switch a new file to a write-ahead log
 _DUPLICATE = {"23505", "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}
 _UNKNOWN_REF = {"23503", "SQLITE_CONSTRAINT_FOREIGNKEY"}
 
@@ -157,6 +159,20 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # transactions are begun by `_begin_sqlite` alone
     for pragma in _PRAGMAS:
         connection.execute(pragma).close()
+    _write_ahead(connection)
+
+
+def _write_ahead(connection: Any) -> None:
+    """Use a write-ahead log. While others open a new file too, SQLite refuses without waiting."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").close()
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_PAUSE)
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:

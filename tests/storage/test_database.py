@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -129,6 +130,27 @@ def test_several_may_open_a_blank_database_at_once(blank_url: str) -> None:
     assert [len(store.list_studies()) for store in stores] == [1] * 4
     for store in stores:
         store.close()
+
+
+def test_nobody_is_refused_while_a_new_file_is_opened_by_many(tmp_path: Path) -> None:
+    """SQLite does not wait by itself when it is told to use a write-ahead log."""
+
+    together = threading.Barrier(8)
+
+    def open_each(_: int) -> set[str]:
+        modes = set()
+        for number in range(120):
+            together.wait(60)
+            database = Database(f"sqlite:///{tmp_path / str(number)}.db")
+            try:
+                with database.engine.connect() as connection:
+                    modes.add(str(connection.scalar(sa.text("PRAGMA journal_mode"))))
+            finally:
+                database.close()
+        return modes
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(open_each, range(8))) == [{"wal"}] * 8
 
 
 def test_a_newer_database_is_refused(database_url: str) -> None:
