@@ -49,6 +49,9 @@ _loading = threading.Lock()
 @functools.cache
 def _configured() -> Any:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it downloads its prices
+    # OpenAI and servers like it are called as all others are, which takes a third less processor
+    # time than litellm's detour over OpenAI's own client.
+    os.environ["EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"] = "True"
     import litellm
 
     from core.models.transport import shared_client
@@ -230,7 +233,7 @@ class LitellmModel:
             arguments["response_format"] = response_format(request.schema)
         if stream:
             arguments |= {"stream": True, "stream_options": {"include_usage": True}}
-        return arguments | _server(litellm, spec) | sent_params(request)
+        return arguments | _server(litellm, spec) | _client(litellm, spec) | sent_params(request)
 
 
 def _listen(coming: Iterator[Any], on_delta: OnDelta | None) -> _Heard:
@@ -253,6 +256,18 @@ def _server(litellm: Any, spec: ModelSpec) -> dict[str, Any]:
     if key is None and not any(is_set(n) for n in VARIABLES.get(_provider(litellm, spec), ())):
         key = NO_KEY
     return {"api_base": spec.api_base} | ({} if key is None else {"api_key": key})
+
+
+def _client(litellm: Any, spec: ModelSpec) -> dict[str, Any]:
+    """The connections to use, where litellm would open others than `client_session`'s."""
+    return {"client": _handler(litellm)} if _provider(litellm, spec) == "openai" else {}
+
+
+@functools.cache
+def _handler(litellm: Any) -> Any:
+    from litellm.llms.custom_httpx.http_handler import HTTPHandler
+
+    return HTTPHandler(client=litellm.client_session)
 
 
 def _structured(litellm: Any, spec: ModelSpec) -> bool:

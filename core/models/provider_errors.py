@@ -8,6 +8,7 @@ addresses are taken out of it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
@@ -83,7 +84,7 @@ def _by_status(error: Exception, model: str, _: Collection[str]) -> ModelError |
     if "LLM Provider NOT provided" in _words(error):
         return ModelMisconfigured(unknown_provider(model))
     if 400 <= status < 500 and status not in (408, 409, 425, 429):
-        said = without_secrets(_PREFIX.sub("", _words(error))).rstrip(".")
+        said = without_secrets(_PREFIX.sub("", _said(error))).rstrip(".")
         return ModelMisconfigured(f"{model} refused the request: {said}.")
     return None
 
@@ -144,14 +145,38 @@ def _status(error: Exception) -> int:
 
 
 def _words(error: Exception) -> str:
-    body = getattr(error, "body", None)
-    code = f" {body.get('code')} {body.get('type')}" if isinstance(body, Mapping) else ""
-    return f"{getattr(error, 'message', None) or error}{code if code.strip() else ''}"
+    """What the provider said, and its code and type where it gave them."""
+    body = _body(error)
+    code = f" {body.get('code')} {body.get('type')}" if body else ""
+    return _said(error) + code
+
+
+def _said(error: Exception) -> str:
+    own = _body(error).get("message")
+    return own if isinstance(own, str) else _message(error)
+
+
+def _message(error: Exception) -> str:
+    return str(getattr(error, "message", None) or error)
+
+
+def _body(error: Exception) -> Mapping[str, Any]:
+    body = getattr(error, "body", None) or _json_in(_message(error))
+    return body if isinstance(body, Mapping) else {}
+
+
+def _json_in(words: str) -> Any:
+    """The error object at the end of a message, where litellm passes on the whole answer."""
+    try:
+        body = json.loads(words[words.index("{") :])
+    except ValueError:
+        return None
+    return body.get("error", body) if isinstance(body, Mapping) else None
 
 
 def _headers(error: Exception) -> Mapping[str, str]:
-    headers: Any = getattr(getattr(error, "response", None), "headers", None)
-    return headers if headers is not None else {}
+    own: Any = getattr(getattr(error, "response", None), "headers", None)
+    return own or getattr(error, "litellm_response_headers", None) or {}
 
 
 def _answered(error: Exception) -> bool:
