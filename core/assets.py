@@ -358,9 +358,13 @@ def _read(path: Path) -> str:
         raise AssetError(f"Cannot read {_shown(path)}: {reason}.") from None
 
 
+# The same as `yaml.safe_load`, ten times as fast where the C library is there.
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def _yaml(text: str, path: Path) -> Any:
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader=_LOADER)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""

@@ -246,15 +246,12 @@ class _Pair:
 
 
 def _differences(parts: Sequence[_Part], arms: Sequence[str], base: int) -> Iterator[Difference]:
-    """Pair each arm with the baseline. One set of sign flips serves all pairs."""
-    pairs = [
-        _pair(part, index, base) for part in parts for index in range(len(arms)) if index != base
-    ]
-    p = _signflips(pairs)
-    rows = [_difference(pair, value, arms, base) for pair, value in zip(pairs, p, strict=True)]
-    per_part = max(len(arms) - 1, 1)
-    for start in range(0, len(rows), per_part):
-        yield from _adjusted(rows[start : start + per_part])
+    """Pair each arm with the baseline. One set of sign flips serves all pairs of a dimension."""
+    for part in parts:
+        pairs = [_pair(part, index, base) for index in range(len(arms)) if index != base]
+        p = _signflips(pairs)
+        rows = [_difference(pair, value, arms, base) for pair, value in zip(pairs, p, strict=True)]
+        yield from _adjusted(rows)
 
 
 def _pair(part: _Part, index: int, base: int) -> _Pair:

@@ -13,11 +13,14 @@ def arms_of(study: Study, present: list[str]) -> list[str]:
     return planned + sorted(set(present) - set(planned))
 
 
-def compare_study(study: Study, store: Store, *, baseline: str | None = None) -> Comparison:
-    """Compare every arm of a study on every dimension and instrument, uncorrected.
+def compare_study(
+    study: Study, store: Store, *, baseline: str | None = None, dimension: str | None = None
+) -> Comparison:
+    """Compare every arm of a study on one dimension or all, by every instrument, uncorrected.
 
-    The baseline is the study's first arm unless named.
+    The baseline is the study's first arm unless named. What is said of one dimension does not
+    depend on the others.
     """
-    ratings = store.ratings(study.id)
-    arms = arms_of(study, [str(a) for a in ratings["arm"].unique()])
+    ratings = store.ratings(study.id, dimension=dimension)
+    arms = arms_of(study, store.list_arms(study.id))
     return compare(ratings, arms=arms, baseline=baseline)

@@ -309,8 +309,16 @@ class Store(Protocol):
         """Ids of judgeable dialogues of a study that this instrument has not rated yet."""
         ...
 
-    def ratings(self, study_id: str) -> pd.DataFrame:
-        """One row per judgement, for comparisons.
+    def list_arms(self, study_id: str) -> list[str]:
+        """Names of the arms that a study's dialogues are of, in alphabetical order."""
+        ...
+
+    def rated_dimensions(self, study_id: str) -> list[str]:
+        """What the judgements of a study rate, in alphabetical order."""
+        ...
+
+    def ratings(self, study_id: str, *, dimension: str | None = None) -> pd.DataFrame:
+        """One row per judgement, for comparisons; of one dimension, or of all.
 
         Columns: dialogue_id, persona_id, task_id, kind, domains (joined by "|"), arm,
         repetition, turns, dimension, target, turn, status, value (float, NaN when there is

@@ -16,8 +16,8 @@ if not studies:
 bar = st.columns((4, 3, 3), vertical_alignment="bottom")
 with bar[0]:
     study = comparison_query.pick_study(studies)
-whole = comparison_query.comparison(study)
-if not whole.rows:
+dimensions = comparison_query.dimensions(study)
+if not dimensions:
     st.info(
         "No dialogue of this study has been judged yet. Judge them with "
         f"`python cli.py judge {text.escape_md(study.name, one_line=True)}`, or on the page "
@@ -26,20 +26,27 @@ if not whole.rows:
     )
     st.stop()
 with bar[1]:
-    dimension = comparison_query.pick_dimension(study, whole.dimensions)
+    dimension = comparison_query.pick_dimension(study, dimensions)
+one = comparison_query.comparison(study, dimension=dimension)
 with bar[2]:
-    baseline = comparison_query.pick_baseline(whole.arms, whole.baseline)
-if baseline != whole.baseline:
-    whole = comparison_query.comparison(study, baseline)
-part = comparison_query.pick_instrument(whole, dimension)
+    baseline = comparison_query.pick_baseline(one.arms, one.baseline)
+if baseline != one.baseline:
+    one = comparison_query.comparison(study, baseline, dimension)
+part = comparison_query.pick_instrument(one, dimension)
 
 comparison_parts.say(study, part)
-arms, spread, domains, numbers = st.tabs(["Arms", "Distribution", "By domain", "Numbers"])
-with arms:
-    comparison_parts.show_arms(study, part)
-with spread:
-    comparison_parts.show_distribution(study, part)
-with domains:
-    comparison_parts.show_domains(study, part)
-with numbers:
-    comparison_parts.show_numbers(whole)
+arms, spread, domains, numbers = st.tabs(
+    ["Arms", "Distribution", "By domain", "Numbers"], key="compare.tab", on_change="rerun"
+)
+if arms.open:
+    with arms:
+        comparison_parts.show_arms(study, part)
+if spread.open:
+    with spread:
+        comparison_parts.show_distribution(study, part)
+if domains.open:
+    with domains:
+        comparison_parts.show_domains(study, part)
+if numbers.open:
+    with numbers:
+        comparison_parts.show_numbers(comparison_query.comparison(study, baseline))

@@ -11,7 +11,13 @@ from core.errors import AlreadyDecided, NotFound
 from core.types import Judgement, JudgementStatus, Override, StopReason
 from storage.database import Database, rows_by_seq
 from storage.dataset_writer import insert_or_skip
-from storage.queries import judgements_with_instrument, rating_frame, superseded
+from storage.queries import (
+    arms_of_dialogues,
+    judgements_with_instrument,
+    rated_dimensions,
+    rating_frame,
+    superseded,
+)
 from storage.rows import (
     instrument_values,
     judgement_of,
@@ -80,9 +86,17 @@ class Judgements:
         )
         return [row.id for row in self._db.rows(query.order_by(DIALOGUE.c.seq))]
 
-    def ratings(self, study_id: str) -> pd.DataFrame:
+    def list_arms(self, study_id: str) -> list[str]:
+        """Names of the arms that a study's dialogues are of, in alphabetical order."""
+        return arms_of_dialogues(self._db, study_id)
+
+    def rated_dimensions(self, study_id: str) -> list[str]:
+        """What the judgements of a study rate, in alphabetical order."""
+        return rated_dimensions(self._db, study_id)
+
+    def ratings(self, study_id: str, *, dimension: str | None = None) -> pd.DataFrame:
         """One row per judgement of a study; columns as `core.ports.Store.ratings` lists them."""
-        return rating_frame(self._db, study_id)
+        return rating_frame(self._db, study_id, dimension)
 
     def add_override(self, override: Override) -> None:
         """Append a person's value for one judgement.

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from core.ports import DialogueFilter
 from core.types import JudgementStatus, StopReason, StudyProgress, StudyState
-from storage.columns import Json, Text, among, escape, restore, to_json, touches
+from storage.columns import ESCAPE, Json, Text, among, escape, restore, to_json, touches
 from storage.database import AnyRow, AnySelect, Database
 from storage.tables import (
     ARM,
@@ -278,7 +278,24 @@ RATING_COLUMNS = (
 )
 
 
-def rating_frame(database: Database, study_id: str) -> pd.DataFrame:
+def arms_of_dialogues(database: Database, study_id: str) -> list[str]:
+    """The names of the arms of a study's dialogues."""
+    used = sa.select(DIALOGUE.c.arm_id).where(DIALOGUE.c.study_id == study_id).distinct()
+    query = sa.select(ARM.c.name).where(ARM.c.id.in_(used)).distinct()
+    return sorted(str(row.name) for row in database.rows(query))
+
+
+def rated_dimensions(database: Database, study_id: str) -> list[str]:
+    """The dimensions of a study's judgements, from one to the next: all rows are many more."""
+    next_one = sa.select(sa.func.min(JUDGEMENT.c.dimension)).where(JUDGEMENT.c.study_id == study_id)
+    found = sa.select(next_one.scalar_subquery().label("name")).cte("found", recursive=True)
+    later = next_one.where(JUDGEMENT.c.dimension > found.c.name).scalar_subquery()
+    found = found.union_all(sa.select(later).where(found.c.name.is_not(None)))
+    query = sa.select(found.c.name).where(found.c.name.is_not(None))
+    return [str(row.name) for row in database.rows(query)]
+
+
+def rating_frame(database: Database, study_id: str, dimension: str | None) -> pd.DataFrame:
     """The table behind `Store.ratings`, ordered as the judgements were stored.
 
     Dialogues are read once each and laid beside their judgements here: joined by the
@@ -288,21 +305,22 @@ def rating_frame(database: Database, study_id: str) -> pd.DataFrame:
 
     used = sa.select(INSTRUMENT.c.id, INSTRUMENT.c.judge, INSTRUMENT.c.rubric)
     with database.read() as connection:
-        ratings = _frame(connection, _rated(study_id))
+        ratings = _frame(connection, _rated(study_id, dimension)).sort_values("seq")
         dialogues = _frame(connection, _talked(study_id))
         instruments = {row.id: f"{row.judge} · {row.rubric}" for row in connection.execute(used)}
     dialogues["domains"] = _changed(dialogues["domains"], lambda text: "|".join(json.loads(text)))
     beside = pd.Index(dialogues.pop("dialogue_id")).get_indexer(ratings["dialogue_id"])
-    frame = pd.concat([ratings, dialogues.take(beside).reset_index(drop=True)], axis=1)
+    beside_them = dialogues.take(beside).reset_index(drop=True)
+    frame = pd.concat([ratings.reset_index(drop=True), beside_them], axis=1)
     frame["instrument"] = frame["instrument_id"].map(instruments).astype("str")
     return frame.astype({"value": "float64", "turn": "Int64"})[list(RATING_COLUMNS)]
 
 
-def _rated(study_id: str) -> AnySelect:
+def _rated(study_id: str, dimension: str | None) -> AnySelect:
     j = JUDGEMENT.c
-    columns = (j.dialogue_id, j.dimension, j.target, j.turn, j.status, j.value, j.instrument_id)
-    mine = (j.study_id == study_id, ~superseded())
-    return sa.select(*columns).where(*mine).order_by(j.seq)
+    columns = (j.seq, j.dialogue_id, j.dimension, j.target, j.turn, j.status, j.value)
+    query = sa.select(*columns, j.instrument_id).where(j.study_id == study_id, ~superseded())
+    return query if dimension is None else query.where(j.dimension == dimension)
 
 
 def _talked(study_id: str) -> AnySelect:
@@ -343,10 +361,17 @@ def _series(column: sa.ColumnElement[Any], values: Any) -> pd.Series[Any]:
     if not isinstance(column.type, Text | Json):
         kinds = {"value": "float64", "turn": "Int64"}
         return pd.Series(values, dtype=kinds.get(column.name, "int64"))
-    # A few texts stand in many rows: each is looked at once.
+    if column.name == "dialogue_id":  # each stands in few rows
+        return pd.Series(_restored(values), dtype="str")
+    # Few texts stand in many rows: each is looked at once.
     codes, found = pd.factorize(values)
-    restored = [restore(text) for text in found] if isinstance(column.type, Text) else found
+    restored = _restored(found) if isinstance(column.type, Text) else found
     return pd.Series(restored, dtype="str").take(codes).reset_index(drop=True)
+
+
+def _restored(texts: Any) -> Any:
+    """`restore` of all; nearly always there is nothing to do, which one look tells."""
+    return [restore(text) for text in texts] if ESCAPE in "".join(texts) else texts
 
 
 def _changed(texts: pd.Series[str], change: Callable[[str], str]) -> pd.Series[str]:

@@ -313,9 +313,9 @@ class JudgementRow(Base, table=True):
         sa.Index(
             "ix_judgement_ratings",
             "study_id",
+            "dimension",
             "seq",
             "dialogue_id",
-            "dimension",
             "target",
             "turn",
             "status",

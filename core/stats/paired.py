@@ -184,7 +184,10 @@ def _flips(n_clusters: int, n_perm: int, seed: int) -> Iterator[FloatArray]:
 
 
 def _signs(bits: NDArray[Any]) -> FloatArray:
-    return 1.0 - 2.0 * bits.astype(np.float64)
+    signs = bits.astype(np.float64)
+    signs *= -2.0
+    signs += 1.0
+    return signs
 
 
 def _share(extreme: FloatArray, n_clusters: int, n_perm: int) -> FloatArray:

@@ -25,8 +25,16 @@ def studies() -> list[Study]:
     return _studies(_at())
 
 
-def comparison(study: Study, baseline: str | None = None) -> Comparison:
-    return _comparison(_at(), study.id, baseline)
+def dimensions(study: Study) -> tuple[str, ...]:
+    """What the study's judgements rate; empty when nothing of it has been judged."""
+    return _dimensions(_at(), study.id)
+
+
+def comparison(
+    study: Study, baseline: str | None = None, dimension: str | None = None
+) -> Comparison:
+    """Of one dimension, which is read in a fraction of the time, or of all."""
+    return _comparison(_at(), study.id, baseline, dimension)
 
 
 def pick_study(found: list[Study]) -> Study:
@@ -99,8 +107,15 @@ def _studies(at: At) -> list[Study]:
     return [s for s in found if store.count_dialogues(DialogueFilter(study_id=s.id))]
 
 
+@st.cache_data(show_spinner=False, max_entries=50)
+def _dimensions(at: At, study_id: str) -> tuple[str, ...]:
+    del at
+    return tuple(wiring.store().rated_dimensions(study_id))
+
+
 @st.cache_data(show_spinner="Comparing …", max_entries=50)
-def _comparison(at: At, study_id: str, baseline: str | None) -> Comparison:
+def _comparison(at: At, study_id: str, baseline: str | None, dimension: str | None) -> Comparison:
     del at
     store = wiring.store()
-    return compare_study(store.get_study(study_id), store, baseline=baseline)
+    study = store.get_study(study_id)
+    return compare_study(study, store, baseline=baseline, dimension=dimension)

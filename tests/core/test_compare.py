@@ -347,6 +347,21 @@ def test_many_pairs_share_their_flips_and_agree_with_single_comparisons():
     )
 
 
+def test_what_is_said_of_one_dimension_does_not_depend_on_the_others():
+    rng = np.random.default_rng(8)
+    rows = [
+        row
+        for dimension, size in (("personalization", 160), ("grounding", 120))
+        for arm in "abc"
+        for row in grid(arm, rng.integers(1, 5, size=size), dimension=dimension)
+    ]
+    whole = compare(frame(rows), arms=["a", "b", "c"], ends=ENDS).select("personalization")
+    mine = [row for row in rows if row["dimension"] == "personalization"]
+    alone = compare(frame(mine), arms=["a", "b", "c"], ends=ENDS).select("personalization")
+    assert whole.differences == alone.differences
+    assert whole.rows == alone.rows
+
+
 def test_a_pair_of_few_personas_is_tested_exactly_beside_one_of_many():
     rng = np.random.default_rng(7)
     values = {

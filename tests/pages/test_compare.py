@@ -96,6 +96,12 @@ def test_study_without_judgements_says_how_to_judge_it() -> None:
     assert any("has been judged yet" in m for m in marked(app))
 
 
+def tab(app: AppTest, name: str) -> AppTest:
+    """The page with another of its tabs open."""
+    app.session_state["compare.tab"] = name
+    return app.run()
+
+
 def test_arms_are_drawn_with_the_sentence_that_says_what_they_are() -> None:
     fill()
     app = open_page("compare")
@@ -105,15 +111,27 @@ def test_arms_are_drawn_with_the_sentence_that_says_what_they_are() -> None:
     assert "not yet checked by people" in shown
     assert "10 personas" in shown
     drawn = figures(app)
-    assert len(drawn) == 4  # estimates, differences, distribution, domains
+    assert len(drawn) == 2  # estimates and differences
     assert "attentive" in words(drawn[0])
     assert "forgetful" in words(drawn[0])
-    assert any("Multi-domain" in words(figure) for figure in drawn)
+
+
+def test_each_tab_draws_its_own_part_and_nothing_else() -> None:
+    fill()
+    app = open_page("compare")
+    assert len(app.dataframe) == 0
+    (spread,) = figures(tab(app, "Distribution"))
+    assert "attentive" in words(spread)
+    (domains,) = figures(tab(app, "By domain"))
+    assert "Multi-domain" in words(domains)
+    assert figures(tab(app, "Numbers")) == []
+    assert len(app.dataframe) == 1
+    assert no_fault(app)
 
 
 def test_numbers_of_the_table_are_those_of_the_comparison() -> None:
     fill()
-    app = open_page("compare")
+    app = tab(open_page("compare"), "Numbers")
     table = app.dataframe[0].value
     found = dict(zip(table["arm"], table["estimate"], strict=True))
     assert found == pytest.approx({"attentive": 3.9, "forgetful": 2.0})
@@ -125,13 +143,13 @@ def test_few_personas_get_dots_and_no_interval() -> None:
     fill(personas=3)
     app = open_page("compare")
     assert no_fault(app)
-    assert app.dataframe[0].value["lo"].isna().all()
     assert any("personas" in m and "interval" in m for m in marked(app))
+    assert tab(app, "Numbers").dataframe[0].value["lo"].isna().all()
 
 
 def test_unscored_judgements_are_counted_and_never_averaged() -> None:
     fill(unscored=4)
-    app = open_page("compare")
+    app = tab(open_page("compare"), "Numbers")
     table = app.dataframe[0].value
     assert list(table["n_unscored"]) == [4, 4]
     assert list(table["n"]) == [6, 6]
@@ -144,7 +162,7 @@ def test_two_instruments_are_never_mixed_and_a_person_chooses_one() -> None:
     assert no_fault(app)
     box = app.selectbox(key="compare.instrument")
     assert len(box.options) == 2
-    assert len(app.dataframe[0].value) == 4
+    assert len(tab(app, "Numbers").dataframe[0].value) == 4
 
 
 def test_choice_is_in_the_address_and_the_address_is_a_choice() -> None:

@@ -167,6 +167,16 @@ def test_ratings_have_one_row_per_judgement(talked: SqlStore) -> None:
         }
     )
     pd.testing.assert_frame_equal(talked.ratings("s1"), expected)
+    assert talked.rated_dimensions("s1") == sorted({WEIRD, "personalization"})
+    assert talked.list_arms("s1") == sorted({WEIRD, "attentive"})
+    one = expected[expected["dimension"] == "personalization"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(talked.ratings("s1", dimension="personalization"), one)
+
+
+def test_a_study_without_judgements_rates_nothing(talked: SqlStore) -> None:
+    assert talked.rated_dimensions("s1") == []
+    assert talked.rated_dimensions("nowhere") == []
+    assert talked.list_arms("nowhere") == []
 
 
 def test_ratings_of_nothing_have_the_same_columns_and_types(talked: SqlStore) -> None:
