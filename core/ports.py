@@ -15,6 +15,7 @@ from core.types import (
     Dataset,
     Dialogue,
     DialogueSummary,
+    FailureKind,
     ImportReport,
     Judgement,
     Message,
@@ -272,6 +273,13 @@ class Store(Protocol):
     def release_units(self, study_id: str, owner: str) -> None: ...
     def reopen_failed(self, study_id: str) -> int:
         """Make units whose last dialogue failed owed again; returns how many."""
+        ...
+
+    def failure_kinds(self, study_id: str) -> list[FailureKind]:
+        """What stands failed by kind, most frequent first, and `retried` last.
+
+        A failure that was tried again is not counted, whatever came of it.
+        """
         ...
 
     def progress(self, study_id: str) -> StudyProgress: ...

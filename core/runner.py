@@ -17,7 +17,7 @@ from datetime import datetime
 
 from core.bench import Bench, How, Judging, judge_dialogue, make_dialogue
 from core.calls import Line
-from core.clock import now, owner_is_dead, process_owner
+from core.clock import LEASE_SECONDS, now, owner_is_dead, process_owner
 from core.errors import AlreadyDecided, AppError, Cancelled, ModelMisconfigured
 from core.limits import BudgetReached, Caps, Limiter
 from core.ports import ChatModel, Finished, Store, Study
@@ -25,7 +25,6 @@ from core.types import Scenario, StopReason, StudyProgress, StudyState, WorkUnit
 from core.writer import GroupWriter
 
 log = logging.getLogger(__name__)
-LEASE_SECONDS = 30.0
 HEARTBEAT_SECONDS = 5.0
 _SCRIPTED_BATCH = 64
 _MOST_UNWRITTEN = 200  # finished units that wait for the database before work waits too

@@ -522,7 +522,31 @@ class StudyProgress:
     seconds: float
     heartbeat_at: datetime | None
     message: str = ""
+    stalled: bool = False  # said to be running, and silent for longer than a lease
 
     @property
     def owed(self) -> int:
         return self.units - self.done - self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class FailureExample:
+    """One failure to look at. `dialogue_id` is empty while its dialogue is not finished."""
+
+    dialogue_id: str
+    message: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FailureKind:
+    """Failures of one kind in a study, with the newest ones.
+
+    `kind` is `unavailable` or `empty_reply` (dialogues that ended in a model error), another
+    stop reason that forbids judging, `judge_unavailable` (judgements), or `retried` (calls that
+    were answered after more than one attempt, and so failed nothing).
+    """
+
+    kind: str
+    count: int
+    examples: tuple[FailureExample, ...]

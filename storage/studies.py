@@ -10,9 +10,10 @@ import sqlalchemy as sa
 
 from core.errors import AlreadyDecided, NotFound
 from core.ports import Study
-from core.types import Arm, StopReason, StudyProgress, StudyState, WorkUnit
+from core.types import Arm, FailureKind, StopReason, StudyProgress, StudyState, WorkUnit
 from storage.database import AnyRow, Database
 from storage.dataset_writer import insert_or_skip
+from storage.failures import failures_of
 from storage.queries import progress_of
 from storage.rows import arm_of, arm_values, study_of, study_values, unit_of, unit_values
 from storage.tables import ARM, STUDY, UNIT
@@ -55,8 +56,14 @@ class Studies:
         return study
 
     def set_study_state(self, study_id: str, state: StudyState, *, message: str = "") -> None:
-        """Say in which state a study is, or is wished to be. Raises `NotFound`."""
-        values = {"state": str(state), "message": message, "changes": STUDY.c.changes + 1}
+        """Say in which state a study is, or is wished to be. Raises `NotFound`.
+
+        To say that it runs is a sign of life, so that a fresh start never looks stalled.
+        """
+        values: dict[str, Any] = {"state": str(state), "message": message}
+        values["changes"] = STUDY.c.changes + 1
+        if state is StudyState.RUNNING:
+            values["heartbeat_at"] = self._now()
         self._update_study(study_id, values)
 
     def heartbeat(self, study_id: str, owner: str) -> StudyState:
@@ -152,16 +159,20 @@ class Studies:
             connection.execute(changed.values(changes=STUDY.c.changes + 1))
         return n
 
+    def failure_kinds(self, study_id: str) -> list[FailureKind]:
+        """What stands failed by kind, most frequent first, and `retried` last."""
+        return failures_of(self._db, study_id)
+
     def progress(self, study_id: str) -> StudyProgress:
         """The counts of one study as they stand. Raises `NotFound`."""
-        found = progress_of(self._db, study_id)
+        found = progress_of(self._db, self._now(), study_id)
         if not found:
             raise _no_study(study_id)
         return found[0]
 
     def list_progress(self) -> list[StudyProgress]:
         """The counts of every study, in the order of `list_studies`."""
-        return progress_of(self._db)
+        return progress_of(self._db, self._now())
 
 
 def add_arms(connection: sa.Connection, arms: Iterable[Arm]) -> None:
