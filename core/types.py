@@ -42,6 +42,7 @@ class StopReason(StrEnum):
     TURN_LIMIT = "turn_limit"
     MODEL_ERROR = "model_error"
     REFUSED = "refused"
+    CONTEXT_OVERFLOW = "context_overflow"
     BUDGET = "budget"
     CANCELLED = "cancelled"
 
