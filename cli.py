@@ -361,6 +361,7 @@ def resume(
     as_json: Json = False,
 ) -> None:
     """Go on with a stored study, from where it was."""
+    from core.failed import retry_failed
     from core.models.litellm_model import LitellmModel
 
     settings, options = _settings(), RunOptions(concurrency, workers, budget_usd, cluster)
@@ -372,7 +373,7 @@ def resume(
         if found.spec is None:
             raise StudyError(f"{study} holds finished dialogues; there is nothing to run.")
         if failed:
-            store.reopen_failed(found.id)
+            retry_failed(found, store)
         _work(found, store, LitellmModel(settings), options, as_json)
 
 
