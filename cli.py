@@ -361,6 +361,7 @@ def resume(
     as_json: Json = False,
 ) -> None:
     """Go on with a stored study, from where it was."""
+    from core.failed import retry_failed
     from core.models.litellm_model import LitellmModel
 
     settings, options = _settings(), RunOptions(concurrency, workers, budget_usd, cluster)
@@ -372,7 +373,7 @@ def resume(
         if found.spec is None:
             raise StudyError(f"{study} holds finished dialogues; there is nothing to run.")
         if failed:
-            store.reopen_failed(found.id)
+            retry_failed(found, store)
         _work(found, store, LitellmModel(settings), options, as_json)
 
 
@@ -501,6 +502,7 @@ def _progress_object(p: StudyProgress) -> dict[str, Any]:
         "stop_reasons": dict(p.stop_reasons),
         "seconds": round(p.seconds, 2),
         "message": p.message,
+        "stalled": p.stalled,
     }
 
 
@@ -508,12 +510,18 @@ def _progress_line(p: StudyProgress) -> str:
     return f"{p.study}: {p.done + p.failed:,} of {p.units:,} dialogues, {p.failed:,} failed"
 
 
+def _state(p: StudyProgress) -> str:
+    return "stalled" if p.stalled else str(p.state)
+
+
 def _progress_words(p: StudyProgress) -> str:
     cost = "cost unknown" if p.cost_usd is None else f"${p.cost_usd:.2f}"
     reasons = ", ".join(f"{k} {v:,}" for k, v in p.stop_reasons.items()) or "none yet"
     rest = f"\n{p.message}" if p.message else ""
+    if p.stalled:
+        rest += "\nNo runner has given a sign of life lately; `resume` goes on with it."
     return (
-        f"{p.study} is {p.state}: {p.done:,} done, {p.failed:,} failed, {p.owed:,} owed of "
+        f"{p.study} is {_state(p)}: {p.done:,} done, {p.failed:,} failed, {p.owed:,} owed of "
         f"{p.units:,} dialogues; {p.judgements:,} judgements, {p.unscored:,} without a value; "
         f"{cost}; {p.seconds:.0f} s.\nEnded by: {reasons}.{rest}"
     )
@@ -530,9 +538,12 @@ def status(
             progress = store.progress(store.get_study(study).id)
             _put(_progress_object(progress), as_json, lambda _: _progress_words(progress))
             return
-        rows = [_progress_object(p) for p in store.list_progress()]
+        found = store.list_progress()
+    rows = [_progress_object(p) for p in found]
     keys = ("study", "state", "units", "done", "failed", "owed", "judgements", "cost_usd")
-    short = [{k: r[k] for k in keys} for r in rows]
+    short = [
+        {k: r[k] for k in keys} | {"state": _state(p)} for r, p in zip(rows, found, strict=True)
+    ]
     _put({"studies": rows}, as_json, lambda _: _table(short))
 
 

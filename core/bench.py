@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
 from core.assets import Rubric, load_rubric
 from core.calls import CallLog, Line, NoCalls
 from core.context import assistant_briefing, user_briefing
-from core.judge import judge
+from core.judge import Question, Rated, questions
 from core.parties.lexicon import Lexicon, build_lexicon
 from core.parties.make import make_assistant, make_user
+from core.patience import Patience
 from core.ports import Calls, Store
+from core.side_by_side import side_by_side
 from core.simulate import TURN_LIMIT, Watch, simulate
 from core.study_file import JudgeEntry, StudySpec
 from core.types import Dialogue, Judgement, ModelSpec, Persona, Scenario, WorkUnit, digest
@@ -24,24 +27,36 @@ _MOST_PERSONAS = 256  # kept parsed; units come in the order of personas
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """One judge with the rubrics it applies."""
+    """One judge with the rubrics it applies, each once."""
 
     spec: ModelSpec
     rubrics: tuple[Rubric, ...]
 
     @classmethod
     def of(cls, entries: Sequence[JudgeEntry]) -> tuple[Judging, ...]:
-        return tuple(cls(e.spec, tuple(load_rubric(r) for r in e.rubrics)) for e in entries)
+        by_judge: dict[str, Judging] = {}
+        for entry in entries:
+            key = digest(entry.spec.to_dict())
+            before = by_judge[key].rubrics if key in by_judge else ()
+            rubrics = dict.fromkeys((*before, *map(load_rubric, entry.rubrics)))
+            by_judge[key] = cls(entry.spec, tuple(rubrics))
+        return tuple(by_judge.values())
 
 
 @dataclass
 class Bench:
-    """What making one dialogue needs beside the unit: people, words and a line to models."""
+    """What making one dialogue needs beside the unit: people, words and a line to models.
+
+    `pool` lends threads to the questions of judges; without it they are put one by one.
+    `patience` is what it has with a database that does not answer.
+    """
 
     store: Store
     dataset: str
     lexicon: Lexicon
     line: Line
+    pool: Executor | None = None
+    patience: Patience = Patience(seconds=0)
     _personas: OrderedDict[str, Persona] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -51,6 +66,9 @@ class Bench:
 
     def prepare(self, units: Sequence[WorkUnit]) -> dict[str, Scenario]:
         """The scenarios of `units` by id, read in few queries."""
+        return self.patience(lambda: self._scenarios(units))
+
+    def _scenarios(self, units: Sequence[WorkUnit]) -> dict[str, Scenario]:
         refs = {u.scenario.id: u.scenario for u in units}
         people = self._people({r.persona_id for r in refs.values()})
         tasks = {t.id: t for t in self.store.list_tasks(self.dataset)}
@@ -68,9 +86,14 @@ class Bench:
 
     def calls(self, scope: str, study_id: str, specs: Sequence[ModelSpec]) -> Calls:
         """The call log of a scope; scripted parties need none."""
+        return self.logs(scope, study_id, specs)()
+
+    def logs(self, scope: str, study_id: str, specs: Sequence[ModelSpec]) -> Callable[[], Calls]:
+        """Makes call logs of one scope that each count for themselves, reading it once."""
         if all(spec.scripted for spec in specs):
-            return NoCalls()
-        return CallLog(scope, study_id, self.line, self.store.list_calls(scope))
+            return NoCalls
+        recorded = self.patience(lambda: self.store.list_calls(scope))
+        return lambda: CallLog(scope, study_id, self.line, recorded)
 
     def _people(self, ids: set[str]) -> dict[str, Persona]:
         with self._lock:
@@ -143,28 +166,47 @@ def make_dialogue(unit: WorkUnit, scenario: Scenario, bench: Bench, how: How) ->
 
 
 def judge_dialogue(
-    dialogue: Dialogue, scenario: Scenario | None, judging: Sequence[Judging], bench: Bench
+    dialogue: Dialogue,
+    scenario: Scenario | None,
+    judging: Sequence[Judging],
+    bench: Bench,
+    *,
+    rated: Collection[Rated] = (),
 ) -> tuple[Judgement, ...]:
-    """Every judgement of one dialogue, rubric by rubric; none when it may not be judged.
+    """Every judgement of one dialogue but those `rated`, scripted judges' first.
 
-    Without a scenario only rubrics that need the dialogue alone can be applied; the others
-    raise `StudyError`.
+    All questions to models are put side by side; scripted judges only compute, and do so here.
+    None when the dialogue may not be judged. Without a scenario only rubrics that need the
+    dialogue alone can be applied; the others raise `StudyError`.
     """
     if not dialogue.stop_reason.judged:
         return ()
-    return tuple(
-        judgement
-        for entry in judging
-        for rubric in entry.rubrics
-        for judgement in judge(
+    computed: list[Question] = []
+    asked: list[Question] = []
+    for entry in judging:
+        found = [q for q in _questions(dialogue, scenario, entry, bench) if q.key not in rated]
+        (computed if entry.spec.scripted else asked).extend(found)
+    answers = [q.put() for q in computed] + side_by_side([q.put for q in asked], bench.pool)
+    return tuple(answers)
+
+
+def _questions(
+    dialogue: Dialogue, scenario: Scenario | None, entry: Judging, bench: Bench
+) -> Iterator[Question]:
+    """The questions of one judge.
+
+    Each rubric counts its calls for itself, so that their numbers do not depend on which of two
+    versions of one rubric is answered first.
+    """
+    scope = f"{dialogue.id}:{digest(entry.spec.to_dict())[:8]}"
+    logs = bench.logs(scope, dialogue.study_id, [entry.spec])
+    for rubric in entry.rubrics:
+        yield from questions(
             dialogue,
             scenario,
             rubric,
             spec=entry.spec,
-            calls=bench.calls(
-                f"{dialogue.id}:{digest(entry.spec.to_dict())[:8]}", dialogue.study_id, [entry.spec]
-            ),
+            calls=logs(),
             lexicon=bench.lexicon,
             now=bench.line.now,
         )
-    )

@@ -9,6 +9,10 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+LEASE_SECONDS = 30.0
+"""How long a claim outlives its last heartbeat, and a study its silence before it counts as
+stalled. A dead runner's last beat is older than its death, so that it is seen sooner."""
+
 
 def now() -> datetime:
     """The present moment, aware, in UTC."""

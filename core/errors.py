@@ -12,7 +12,9 @@ AppError                      one sentence for a person: what is wrong and what 
 │   ├── EmptyReply            it answered with nothing
 │   └── ModelMisconfigured    bad key, unknown model, unsupported parameter: nothing will help
 ├── Cancelled                 a person stopped it
+├── RunFailed                 a runner met something that nobody foresaw
 └── StoreError                the database refused
+    ├── StoreUnavailable      it may answer later: locked, restarting, connection lost
     ├── NotFound              no such row
     └── AlreadyDecided        somebody else was first, or the row is fixed
 StatsError (ValueError)       in core.stats.types
@@ -77,7 +79,15 @@ class Cancelled(AppError):
     pass
 
 
+class RunFailed(AppError):
+    pass
+
+
 class StoreError(AppError):
+    pass
+
+
+class StoreUnavailable(StoreError):
     pass
 
 

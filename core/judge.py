@@ -6,17 +6,18 @@ value. Nothing that was not read is ever a number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
-from core.assets import Prompt, Rubric, Scale, dialogue_text, load_prompt, sections_text
+from core.assets import Rubric, Scale, dialogue_text, sections_text
 from core.context import Briefing, Section, assistant_briefing, judge_briefing
-from core.errors import EmptyReply, ModelError, ModelMisconfigured, ModelRefused, StudyError
-from core.parse import Parsed, parse_judgement
-from core.ports import Calls, ChatMessage, ChatRequest
+from core.errors import StudyError
+from core.judge_call import MAX_TOKENS, Answer, Call, answer_schema, judge_prompt, temperature_of
+from core.parse import Parsed
+from core.ports import Calls, ChatMessage
 from core.types import (
     ContextSetting,
     Dialogue,
@@ -35,12 +36,7 @@ from core.types import (
 if TYPE_CHECKING:
     from core.parties.lexicon import Lexicon
 
-JUDGE_PROMPT = "judge@1"
 SCRIPTED_JUDGE = "scripted/judge"
-MAX_TOKENS = 4000
-TEMPERATURE = 0.0
-_QUOTED = 2000  # characters of an unusable answer that are shown to its judge again
-_CUT = ("length", "max_tokens")
 _NO_CONTEXT = ContextSetting()
 
 _SUBJECTS = {
@@ -50,15 +46,19 @@ _SUBJECTS = {
     Target.TURN: "Rate the assistant's reply (A) in turn {turn} only. It is the last one shown.",
 }
 _FIRST_MESSAGE = "Rate the person's first message. It is the only one shown."
-_PROBLEMS = {
-    JudgementStatus.UNPARSABLE: "it did not state exactly one value of the scale.",
-    JudgementStatus.OUT_OF_RANGE: "its value is not on the scale.",
-    JudgementStatus.TRUNCATED: "it broke off before it was complete.",
-    JudgementStatus.EMPTY: "it was empty.",
-}
+
+Rated = tuple[str, str, int | None]  # instrument, dimension, turn: what is rated only once
 
 
-def judge(  # noqa: PLR0913 -- everything that one measurement depends on, and nothing more
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One target to be rated. It may be put at any time and from any thread."""
+
+    key: Rated
+    put: Callable[[], Judgement]
+
+
+def questions(  # noqa: PLR0913 -- all that one measurement depends on, and nothing more
     dialogue: Dialogue,
     scenario: Scenario | None,
     rubric: Rubric,
@@ -67,21 +67,22 @@ def judge(  # noqa: PLR0913 -- everything that one measurement depends on, and n
     calls: Calls,
     lexicon: Lexicon | None,
     now: Callable[[], datetime],
-) -> list[Judgement]:
-    """Judge a dialogue by a rubric: one judgement, or one for each answered turn.
+) -> list[Question]:
+    """What rating a dialogue by a rubric asks: one question, or one for each answered turn.
 
-    Empty for a dialogue whose stop reason forbids judging. `scenario` may be None (imported
-    dialogues) where the rubric needs no inputs; `lexicon` serves the scripted judge only.
-    Raises `StudyError` where these are missing or a scripted judge is unknown, and
-    `ModelMisconfigured`, `Cancelled` and what the limits raise, because a run has to stop then.
-    Every other failure of a model is a judgement with a status and no value.
+    Put side by side or one after another, they send and log the same. Empty for a dialogue
+    whose stop reason forbids judging. `scenario` may be None (imported dialogues) where the
+    rubric needs no inputs; `lexicon` serves the scripted judge only. Raises `StudyError` where
+    these are missing or a scripted judge is unknown. To put a question raises
+    `ModelMisconfigured`, `Cancelled` and what the limits raise, because a run has to stop then;
+    every other failure of a model is a judgement with a status and no value.
     """
     if not dialogue.stop_reason.judged:
         return []
     _refuse_missing_scenario(scenario, rubric)
     instrument = instrument_of(spec, rubric)
-    results = []
-    for turn in _targets(dialogue.messages, rubric):
+
+    def put(turn: int | None) -> Judgement:
         if spec.scripted:
             answer = _scripted(dialogue, scenario, rubric, lexicon, turn)
         else:
@@ -89,9 +90,29 @@ def judge(  # noqa: PLR0913 -- everything that one measurement depends on, and n
                 dialogue.messages, scenario, rubric, context=dialogue.arm.context, turn=turn
             )
             party = f"judge:{rubric.name}" + (f":{turn}" if turn else "")
-            answer = _Call(spec, calls, party, dialogue.seed).rate(prompt, rubric.scale)
-        results.append(_judgement(dialogue, rubric, instrument, turn, answer, now()))
-    return results
+            answer = Call(spec, calls, party, dialogue.seed).rate(prompt, rubric.scale)
+        return _judgement(dialogue, rubric, instrument, turn, answer, now())
+
+    return [
+        Question((instrument.id, rubric.dimension, turn), partial(put, turn))
+        for turn in _targets(dialogue.messages, rubric)
+    ]
+
+
+def keys(dialogue: Dialogue, rubric: Rubric, spec: ModelSpec) -> list[Rated]:
+    """What `questions` would ask about."""
+    instrument = instrument_of(spec, rubric)
+    targets = _targets(dialogue.messages, rubric)
+    return [(instrument.id, rubric.dimension, turn) for turn in targets]
+
+
+def rated_by(judgements: Iterable[Judgement]) -> frozenset[Rated]:
+    """What was rated; a judge that could not be reached has not rated."""
+    return frozenset(
+        (j.instrument.id, j.dimension, j.turn)
+        for j in judgements
+        if j.status is not JudgementStatus.MODEL_ERROR
+    )
 
 
 def instrument_of(spec: ModelSpec, rubric: Rubric) -> Instrument:
@@ -100,7 +121,7 @@ def instrument_of(spec: ModelSpec, rubric: Rubric) -> Instrument:
     Its prompt hash covers every word that goes out but the dialogue and what belongs to it.
     """
     if not spec.scripted:
-        params = {"max_tokens": MAX_TOKENS, **spec.params, "temperature": _temperature(spec)}
+        params = {"max_tokens": MAX_TOKENS, **spec.params, "temperature": temperature_of(spec)}
         return Instrument(spec.model, rubric.ref, _prompt_hash(rubric), params)
     if spec.model != SCRIPTED_JUDGE:
         raise StudyError(f"There is no scripted judge '{spec.model}'; use {SCRIPTED_JUDGE}.")
@@ -131,23 +152,6 @@ def prompt_for(
         inputs=_inputs(scenario, rubric, context),
         transcript=dialogue_text(_read_by(rubric, messages, turn), numbered=True),
     )
-
-
-def answer_schema(scale: Scale) -> dict[str, Any]:
-    """The JSON schema of an answer; reasons come before the value that follows from them."""
-    value: dict[str, Any] = {"type": "integer", "enum": list(scale.values)}
-    if scale.kind == "verdict":
-        value = {"type": "string", "enum": ["yes", "no"]}
-    return {
-        "type": "object",
-        "properties": {
-            "evidence": {"type": "array", "items": {"type": "integer"}},
-            "rationale": {"type": "string"},
-            "value": value,
-        },
-        "required": ["evidence", "rationale", "value"],
-        "additionalProperties": False,
-    }
 
 
 # --- what is rated ----------------------------------------------------------------------------
@@ -195,7 +199,7 @@ def _subject(rubric: Rubric, turn: int | None) -> str:
 def _render(
     rubric: Rubric, *, subject: str, inputs: str, transcript: str
 ) -> tuple[ChatMessage, ...]:
-    return _prompt().render(
+    return judge_prompt().render(
         "rate",
         question=rubric.question,
         subject=subject,
@@ -207,10 +211,6 @@ def _render(
         transcript=transcript,
         answer_form=_answer_form(rubric.scale),
     )
-
-
-def _prompt() -> Prompt:
-    return load_prompt(JUDGE_PROMPT)
 
 
 def _word(scale: Scale, value: int) -> str:
@@ -252,7 +252,7 @@ def _inputs(scenario: Scenario | None, rubric: Rubric, context: ContextSetting) 
 
 @lru_cache(maxsize=256)
 def _prompt_hash(rubric: Rubric) -> str:
-    prompt = _prompt()
+    prompt = judge_prompt()
     sent = _render(rubric, subject=_subject(rubric, None), inputs="", transcript="")
     texts = [m.content for m in sent]
     return f"{prompt.ref}:{digest(prompt.hash, rubric.hash, texts, answer_schema(rubric.scale))}"
@@ -261,82 +261,13 @@ def _prompt_hash(rubric: Rubric) -> str:
 # --- answers ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    parsed: Parsed
-    raw: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """One question to a model judge, with its one re-ask."""
-
-    spec: ModelSpec
-    calls: Calls
-    party: str
-    seed: int
-
-    def rate(self, messages: tuple[ChatMessage, ...], scale: Scale) -> _Answer:
-        answer = self._ask(messages, scale)
-        problem = _PROBLEMS.get(answer.parsed.status)
-        if problem is None:
-            return answer
-        quoted = answer.raw[:_QUOTED]
-        again = _prompt().render("reask", problem=problem, answer=quoted)[-1].content
-        system, user = messages
-        asked = ChatMessage(user.role, f"{user.content}\n\n{again}")
-        return self._ask((system, asked), scale)
-
-    def _ask(self, messages: tuple[ChatMessage, ...], scale: Scale) -> _Answer:
-        try:
-            reply = self.calls.reply(self.party, self._request(messages, scale))
-        except ModelMisconfigured:
-            raise
-        except EmptyReply:
-            return _Answer(Parsed(JudgementStatus.EMPTY))
-        except ModelRefused as error:
-            return _Answer(Parsed(JudgementStatus.REFUSED, rationale=str(error)))
-        except ModelError as error:
-            return _Answer(Parsed(JudgementStatus.MODEL_ERROR, rationale=str(error)))
-        parsed = parse_judgement(reply.text, scale)
-        cut = reply.finish_reason in _CUT
-        if cut and (parsed.value is None or _could_go_on(reply.text, parsed, scale)):
-            parsed = replace(parsed, status=JudgementStatus.TRUNCATED, value=None)
-        return _Answer(parsed, reply.text)
-
-    def _request(self, messages: tuple[ChatMessage, ...], scale: Scale) -> ChatRequest:
-        """The protocol's defaults, the study's own parameters before them (as for parties)."""
-        params = {k: v for k, v in self.spec.params.items() if k != "temperature"}
-        tokens = params.pop("max_tokens", MAX_TOKENS)
-        seed = params.pop("seed", None)
-        return ChatRequest(
-            spec=ModelSpec(self.spec.model, self.spec.api_base, params),
-            messages=messages,
-            temperature=_temperature(self.spec),
-            max_tokens=int(tokens),
-            seed=self.seed if seed is True else seed,
-            schema=answer_schema(scale),
-        )
-
-
-def _temperature(spec: ModelSpec) -> float | None:
-    """As a float, so that 0 and 0.0 are one instrument; None is sent as nothing."""
-    value = spec.params.get("temperature", TEMPERATURE)
-    return None if value is None else float(value)
-
-
-def _could_go_on(text: str, parsed: Parsed, scale: Scale) -> bool:
-    """Whether an answer that was cut off may have meant more: `3` could have become `3.5`."""
-    return parse_judgement(f"{text}.5", scale).value != parsed.value
-
-
 def _scripted(
     dialogue: Dialogue,
     scenario: Scenario | None,
     rubric: Rubric,
     lexicon: Lexicon | None,
     turn: int | None,
-) -> _Answer:
+) -> Answer:
     from core.parties.scripted_judge import rate
 
     if lexicon is None:
@@ -347,7 +278,7 @@ def _scripted(
     if rating.value not in rubric.scale.values:
         raise StudyError(f"The scripted judge rates by another scale than {rubric.ref} has.")
     parsed = Parsed(JudgementStatus.OK, rating.value, rating.rationale, rating.evidence)
-    return _Answer(parsed)
+    return Answer(parsed)
 
 
 def _scripted_briefing(dialogue: Dialogue, scenario: Scenario | None, rubric: Rubric) -> Briefing:
@@ -365,7 +296,7 @@ def _judgement(
     rubric: Rubric,
     instrument: Instrument,
     turn: int | None,
-    answer: _Answer,
+    answer: Answer,
     at: datetime,
 ) -> Judgement:
     parsed = answer.parsed

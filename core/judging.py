@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 
 from core.assets import Rubric, load_rubric
 from core.bench import Bench, Judging, judge_dialogue
 from core.calls import Line
 from core.clock import now
-from core.errors import NotFound, StudyError
-from core.judge import instrument_of
+from core.errors import ModelMisconfigured, NotFound, StudyError
+from core.halting import Halting
+from core.judge import instrument_of, rated_by
 from core.limits import Caps, Limiter
 from core.parties.lexicon import build_lexicon
 from core.parties.make import SCRIPTED_JUDGE, check_scripted_name
 from core.ports import ChatModel, Store, Study
-from core.types import Dialogue, Judgement, ModelSpec, Scenario
+from core.types import Dialogue, ModelSpec, Scenario
 from core.writer import GroupWriter
+
+MOST_HELPERS = 64
+"""Threads that put questions beside the one of each dialogue; see `side_by_side`."""
 
 
 def judge_study(
@@ -28,69 +35,101 @@ def judge_study(
     *,
     concurrency: int = 32,
 ) -> tuple[int, int]:
-    """Rate every judgeable dialogue that this instrument has not rated yet.
+    """Rate every judgeable dialogue that this instrument has not rated yet, all rubrics at once.
 
     Returns how many judgements were added and how many of them have no value. What a kill
     interrupts is gone on with by the same call. Raises `StudyError`, `AssetError`, and
     `ModelMisconfigured` when the judge cannot be used at all.
     """
     check_scripted_name(spec.model, (SCRIPTED_JUDGE,), "judge")
-    loaded = [load_rubric(r) for r in rubrics]
-    writer = GroupWriter(store)
+    owed = _owed(study, list(dict.fromkeys(map(load_rubric, rubrics))), spec, store)
+    writer, halt = GroupWriter(store), _Halt()
+    line = Line(
+        Halting(model, halt.set), Limiter(Caps(concurrency)), writer.call, now, halt.event.is_set
+    )
+    tally = [0, 0]
     try:
-        line = Line(model, Limiter(Caps(concurrency)), writer.call, now)
-        tally = [0, 0]
-        with ThreadPoolExecutor(1 if spec.scripted else concurrency) as pool:
-            for rubric in loaded:
-                work = _Work(study, rubric, spec, store, line, writer)
-                owed = store.dialogues_without(
-                    study.id, instrument_of(spec, rubric).id, rubric.dimension
-                )
-                for judgements in pool.map(work.judge, owed):
-                    tally[0] += len(judgements)
-                    tally[1] += sum(j.value is None for j in judgements)
+        with ExitStack() as stack:
+            threads, helpers = (1, 0) if spec.scripted else (concurrency, _helpers(concurrency))
+            pool = stack.enter_context(ThreadPoolExecutor(threads))
+            helping = stack.enter_context(ThreadPoolExecutor(helpers)) if helpers else None
+            work = _Work(study, spec, store, line, writer, helping)
+            for added, unscored in pool.map(work.judge, owed, owed.values()):
+                tally[0] += added
+                tally[1] += unscored
+    except Exception:
+        if halt.error is not None:
+            raise halt.error from None  # and not that others were cancelled because of it
+        raise
     finally:
         writer.close()
     return tally[0], tally[1]
 
 
+def _helpers(concurrency: int) -> int:
+    return min(concurrency, MOST_HELPERS)
+
+
+def _owed(
+    study: Study, rubrics: Sequence[Rubric], spec: ModelSpec, store: Store
+) -> dict[str, list[Rubric]]:
+    """The rubrics that each dialogue is still to be rated by."""
+    owed: dict[str, list[Rubric]] = {}
+    for rubric in rubrics:
+        instrument = instrument_of(spec, rubric).id
+        for dialogue_id in store.dialogues_without(study.id, instrument, rubric.dimension):
+            owed.setdefault(dialogue_id, []).append(rubric)
+    return owed
+
+
+@dataclass
+class _Halt:
+    """Why nothing more should be asked."""
+
+    event: threading.Event = field(default_factory=threading.Event)
+    error: ModelMisconfigured | None = None
+
+    def set(self, error: ModelMisconfigured) -> None:
+        self.error = self.error or error
+        self.event.set()
+
+
+@dataclass
 class _Work:
-    """One rubric's pass over a study."""
+    """A judge's pass over a study."""
 
-    def __init__(
-        self,
-        study: Study,
-        rubric: Rubric,
-        spec: ModelSpec,
-        store: Store,
-        line: Line,
-        writer: GroupWriter,
-    ) -> None:
-        self._rubric, self._store, self._writer = rubric, store, writer
-        self._judging = (Judging(spec, (rubric,)),)
-        self._line, self._study = line, study
-        self._benches: dict[str, Bench] = {}
+    study: Study
+    spec: ModelSpec
+    store: Store
+    line: Line
+    writer: GroupWriter
+    helping: ThreadPoolExecutor | None
+    _benches: dict[str, Bench] = field(default_factory=dict)
 
-    def judge(self, dialogue_id: str) -> tuple[Judgement, ...]:
-        dialogue = self._store.get_dialogue(dialogue_id)
+    def judge(self, dialogue_id: str, rubrics: Sequence[Rubric]) -> tuple[int, int]:
+        """Rate one dialogue; returns how many judgements that added, and without a value."""
+        dialogue = self.store.get_dialogue(dialogue_id)
         bench = self._bench(dialogue.dataset)
         # Imported dialogues may have no dataset here; some rubrics need the dialogue alone.
-        needs = self._rubric.needs_scenario
-        scenario = scenario_of(dialogue, self._store) if needs else None
-        judgements = judge_dialogue(dialogue, scenario, self._judging, bench)
+        needs = any(rubric.needs_scenario for rubric in rubrics)
+        scenario = scenario_of(dialogue, self.store) if needs else None
+        judging = (Judging(self.spec, tuple(rubrics)),)
+        rated = rated_by(self.store.list_judgements(dialogue_id))
+        judgements = judge_dialogue(dialogue, scenario, judging, bench, rated=rated)
         for judgement in judgements:
-            self._writer.finish(judgement)
-        return judgements
+            self.writer.finish(judgement)
+        return len(judgements), sum(j.value is None for j in judgements)
 
     def _bench(self, dataset: str | None) -> Bench:
         name = dataset or ""
         if name not in self._benches:
-            known = self._store.find_dataset(name) is not None
+            known = self.store.find_dataset(name) is not None
             self._benches[name] = (
-                Bench.open(self._store, name, self._line)
+                Bench.open(self.store, name, self.line)
                 if known
-                else Bench(self._store, name, build_lexicon({}), self._line)
+                else Bench(self.store, name, build_lexicon({}), self.line)
             )
+            self._benches[name].pool = self.helping
         return self._benches[name]
 
 

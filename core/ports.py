@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,6 +15,7 @@ from core.types import (
     Dataset,
     Dialogue,
     DialogueSummary,
+    FailureKind,
     ImportReport,
     Judgement,
     Message,
@@ -185,10 +186,14 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A finished unit of work: stored whole, in one transaction."""
+    """A finished unit of work: stored whole, in one transaction.
+
+    `again`: the dialogue is stored already, and only its judgements are new.
+    """
 
     dialogue: Dialogue
     judgements: tuple[Judgement, ...] = field(default=())
+    again: bool = False
 
 
 class DatasetWriter(Protocol):
@@ -272,6 +277,24 @@ class Store(Protocol):
     def release_units(self, study_id: str, owner: str) -> None: ...
     def reopen_failed(self, study_id: str) -> int:
         """Make units whose last dialogue failed owed again; returns how many."""
+        ...
+
+    def reopen_unjudged(self, study_id: str, instrument_ids: Collection[str]) -> int:
+        """Make units owed again whose dialogue stands and whose judge could not be reached.
+
+        They keep their attempt, and with it their dialogue. Returns how many.
+        """
+        ...
+
+    def stored_dialogues(self, claimed: Sequence[tuple[WorkUnit, int]]) -> dict[str, str]:
+        """For those units whose attempt has its dialogue already, its id by the unit's."""
+        ...
+
+    def failure_kinds(self, study_id: str) -> list[FailureKind]:
+        """What stands failed by kind, most frequent first, and `retried` last.
+
+        A failure that was tried again is not counted, whatever came of it.
+        """
         ...
 
     def progress(self, study_id: str) -> StudyProgress: ...

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from core.calls import never
-from core.errors import Cancelled, EmptyReply, ModelError, ModelMisconfigured, ModelRefused
+from core.errors import (
+    Cancelled,
+    ContextOverflow,
+    EmptyReply,
+    ModelError,
+    ModelMisconfigured,
+    ModelRefused,
+)
 from core.limits import BudgetReached
 from core.parties import STOP_TOKEN
 from core.ports import IsCancelled, Party
@@ -83,6 +90,8 @@ class _Loop:
             raise
         except ModelRefused as error:
             reason, detail = StopReason.REFUSED, str(error)
+        except ContextOverflow as error:
+            reason, detail = StopReason.CONTEXT_OVERFLOW, str(error)
         except ModelError as error:
             reason, detail = StopReason.MODEL_ERROR, f"{type(error).__name__}: {error}"
         except BudgetReached as error:

@@ -42,6 +42,7 @@ class StopReason(StrEnum):
     TURN_LIMIT = "turn_limit"
     MODEL_ERROR = "model_error"
     REFUSED = "refused"
+    CONTEXT_OVERFLOW = "context_overflow"
     BUDGET = "budget"
     CANCELLED = "cancelled"
 
@@ -522,7 +523,31 @@ class StudyProgress:
     seconds: float
     heartbeat_at: datetime | None
     message: str = ""
+    stalled: bool = False  # said to be running, and silent for longer than a lease
 
     @property
     def owed(self) -> int:
         return self.units - self.done - self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class FailureExample:
+    """One failure to look at. `dialogue_id` is empty while its dialogue is not finished."""
+
+    dialogue_id: str
+    message: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FailureKind:
+    """Failures of one kind in a study, with the newest ones.
+
+    `kind` is `unavailable` or `empty_reply` (dialogues that ended in a model error), another
+    stop reason that forbids judging, `judge_unavailable` (judgements), or `retried` (calls that
+    were answered after more than one attempt, and so failed nothing).
+    """
+
+    kind: str
+    count: int
+    examples: tuple[FailureExample, ...]

@@ -2,7 +2,8 @@
 
 A database commits perhaps a thousand times a second; a study finishes more rows than that.
 `call` returns only when its row is durable, so that an answer that was paid for is never acted
-on before it is kept. `finish` does not wait; `close` does, and raises what went wrong.
+on before it is kept. `finish` does not wait; `close` does, and raises what went wrong. A database
+that does not answer for a while is waited for.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import AlreadyDecided, StoreError
+from core.patience import PATIENT, Patience
 from core.ports import Finished, Store
 from core.types import Judgement, ModelCall
 
@@ -31,8 +33,8 @@ class _Job:
 class GroupWriter:
     """Writes calls, finished units and judgements to a store from one thread of its own."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, patience: Patience = PATIENT) -> None:
+        self._store, self._patience = store, patience
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._fault: Exception | None = None
         self._thread = threading.Thread(target=self._work, name="group-writer", daemon=True)
@@ -95,11 +97,14 @@ class GroupWriter:
     def _try(self, store: Callable[[Any], None], jobs: list[_Job]) -> bool:
         """Store the jobs' items in one transaction; False when they should be tried singly."""
         try:
-            store([job.item for job in jobs])
+            self._patience(lambda: store([job.item for job in jobs]))
         except AlreadyDecided as error:
             if len(jobs) > 1:
                 return False
-            jobs[0].done.set_exception(error)
+            if self._is_stored(jobs[0].item):
+                jobs[0].done.set_result(None)
+            else:
+                jobs[0].done.set_exception(error)
         except Exception as error:  # a thread's last line: every waiter must hear of it
             self._fault = error
             for job in jobs:
@@ -108,3 +113,9 @@ class GroupWriter:
             for job in jobs:
                 job.done.set_result(None)
         return True
+
+    def _is_stored(self, item: Item) -> bool:
+        """Whether this very call was kept before the connection broke, and only the word lost."""
+        if not isinstance(item, ModelCall):
+            return False
+        return item in self._patience(lambda: self._store.list_calls(item.scope))

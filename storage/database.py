@@ -15,9 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from core.errors import AlreadyDecided, NotFound, StoreError
+from core.errors import AlreadyDecided, NotFound, StoreError, StoreUnavailable
 
 AnySelect = sa.Select[*tuple[Any, ...]]
 AnyRow = sa.Row[*tuple[Any, ...]]
@@ -83,8 +90,8 @@ class Database:
             yield
         except IntegrityError as error:
             raise _refusal(error) from error
-        except OperationalError as error:
-            raise StoreError(
+        except (OperationalError, InterfaceError, PoolTimeout) as error:
+            raise StoreUnavailable(
                 f"The database at {self.place} did not answer ({_kind(error)}); "
                 "check that it is reachable and has room, then try again."
             ) from error
@@ -181,15 +188,15 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _code(error: DBAPIError) -> str:
-    origin: Any = error.orig
+def _code(error: DBAPIError | PoolTimeout) -> str:
+    origin: Any = getattr(error, "orig", error)
     return str(getattr(origin, "sqlstate", None) or getattr(origin, "sqlite_errorname", ""))
 
 
-def _kind(error: DBAPIError) -> str:
+def _kind(error: DBAPIError | PoolTimeout) -> str:
     """The driver's class and code: its text may quote data or a password."""
-    code = _code(error)
-    return f"{type(error.orig).__name__} {code}" if code else type(error.orig).__name__
+    code, name = _code(error), type(getattr(error, "orig", error)).__name__
+    return f"{name} {code}" if code else name
 
 
 def _refusal(error: IntegrityError) -> StoreError:

@@ -38,7 +38,7 @@ class Dialogues:
     _db: Database
 
     def add_finished(self, finished: Sequence[Finished]) -> None:
-        """Append dialogues with their judgements, all or none.
+        """Append dialogues with their judgements, all or none, and close their units.
 
         Raises `AlreadyDecided` when a dialogue, or another one of the same unit and attempt,
         is stored already.
@@ -46,10 +46,12 @@ class Dialogues:
         if not finished:
             return
         dialogues = [f.dialogue for f in finished]
+        new = [f.dialogue for f in finished if not f.again]
         with self._db.write() as connection:
-            add_arms(connection, [d.arm for d in dialogues])
-            connection.execute(sa.insert(DIALOGUE), [dialogue_values(d) for d in dialogues])
-            connection.execute(sa.insert(DIALOGUE_BODY), [body_values(d) for d in dialogues])
+            if new:
+                add_arms(connection, [d.arm for d in new])
+                connection.execute(sa.insert(DIALOGUE), [dialogue_values(d) for d in new])
+                connection.execute(sa.insert(DIALOGUE_BODY), [body_values(d) for d in new])
             insert_judgements(connection, [j for f in finished for j in f.judgements])
             ended = [
                 {"unit": d.unit_id, "tried": d.attempt, "reason": str(d.stop_reason)}

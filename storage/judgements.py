@@ -71,18 +71,22 @@ class Judgements:
     def dialogues_without(self, study_id: str, instrument_id: str, dimension: str) -> list[str]:
         """Ids of judgeable dialogues of a study that this instrument has not rated yet.
 
-        A judge that could not be reached has not rated, and is asked again.
+        A judge that could not be reached has not rated, and is asked again: of a rubric for
+        turns, about as little as one turn.
         """
-        rated = sa.select(JUDGEMENT.c.dialogue_id).where(
+        tried = sa.select(JUDGEMENT.c.dialogue_id).where(
             JUDGEMENT.c.study_id == study_id,
             JUDGEMENT.c.instrument_id == instrument_id,
             JUDGEMENT.c.dimension == dimension,
-            JUDGEMENT.c.status != str(JudgementStatus.MODEL_ERROR),
         )
+        unreached = JUDGEMENT.c.status == str(JudgementStatus.MODEL_ERROR)
         query = sa.select(DIALOGUE.c.id).where(
             DIALOGUE.c.study_id == study_id,
             DIALOGUE.c.stop_reason.in_(_JUDGED),
-            DIALOGUE.c.id.not_in(rated),
+            sa.or_(
+                DIALOGUE.c.id.not_in(tried.where(~unreached)),
+                DIALOGUE.c.id.in_(tried.where(unreached, ~superseded())),
+            ),
         )
         return [row.id for row in self._db.rows(query.order_by(DIALOGUE.c.seq))]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from core.clock import LEASE_SECONDS
 from core.ports import DialogueFilter
 from core.types import JudgementStatus, StopReason, StudyProgress, StudyState
 from storage.columns import ESCAPE, Json, Text, among, escape, restore, to_json, touches
@@ -159,14 +160,16 @@ class _Counts:
     last: datetime | None = None
 
 
-def progress_of(database: Database, study_id: str | None = None) -> list[StudyProgress]:
+def progress_of(
+    database: Database, now: datetime, study_id: str | None = None
+) -> list[StudyProgress]:
     """Counts of one study or of all, from a handful of indexed aggregates in one snapshot."""
     light = sa.select(*(c for c in STUDY.c if c.name != "spec"))
     query = _of_study(light, STUDY.c.id, study_id)
     with database.read() as connection:
         rows = connection.execute(query.order_by(STUDY.c.created_at.desc(), STUDY.c.id)).all()
         counts = _counts(connection, study_id)
-    return [_progress(row, counts[row.id]) for row in rows]
+    return [_progress(row, counts[row.id], now) for row in rows]
 
 
 def _of_study(query: AnySelect, column: Any, study_id: str | None) -> AnySelect:
@@ -210,7 +213,7 @@ def _counts(connection: sa.Connection, study_id: str | None) -> defaultdict[str,
     return counts
 
 
-def _progress(row: AnyRow, counts: _Counts) -> StudyProgress:
+def _progress(row: AnyRow, counts: _Counts, now: datetime) -> StudyProgress:
     """A collection without units counts its dialogues as its units."""
     ended = counts.units or counts.dialogues
     reasons = {str(r): n for r, n in sorted(ended.items(), key=str) if r is not None}
@@ -232,7 +235,12 @@ def _progress(row: AnyRow, counts: _Counts) -> StudyProgress:
         seconds=_seconds(started, counts.last),
         heartbeat_at=row.heartbeat_at,
         message=row.message,
+        stalled=row.state == StudyState.RUNNING and _silent(row.heartbeat_at, now),
     )
+
+
+def _silent(beat: datetime | None, now: datetime) -> bool:
+    return beat is None or (now - beat).total_seconds() > LEASE_SECONDS
 
 
 def _seconds(first: datetime | None, last: datetime | None) -> float:

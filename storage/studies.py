@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,12 +10,21 @@ import sqlalchemy as sa
 
 from core.errors import AlreadyDecided, NotFound
 from core.ports import Study
-from core.types import Arm, StopReason, StudyProgress, StudyState, WorkUnit
+from core.types import (
+    Arm,
+    FailureKind,
+    JudgementStatus,
+    StopReason,
+    StudyProgress,
+    StudyState,
+    WorkUnit,
+)
 from storage.database import AnyRow, Database
 from storage.dataset_writer import insert_or_skip
-from storage.queries import progress_of
+from storage.failures import failures_of
+from storage.queries import progress_of, superseded
 from storage.rows import arm_of, arm_values, study_of, study_values, unit_of, unit_values
-from storage.tables import ARM, STUDY, UNIT
+from storage.tables import ARM, DIALOGUE, JUDGEMENT, STUDY, UNIT
 
 _JUDGED = [str(reason) for reason in StopReason if reason.judged]
 
@@ -55,8 +64,14 @@ class Studies:
         return study
 
     def set_study_state(self, study_id: str, state: StudyState, *, message: str = "") -> None:
-        """Say in which state a study is, or is wished to be. Raises `NotFound`."""
-        values = {"state": str(state), "message": message, "changes": STUDY.c.changes + 1}
+        """Say in which state a study is, or is wished to be. Raises `NotFound`.
+
+        To say that it runs is a sign of life, so that a fresh start never looks stalled.
+        """
+        values: dict[str, Any] = {"state": str(state), "message": message}
+        values["changes"] = STUDY.c.changes + 1
+        if state is StudyState.RUNNING:
+            values["heartbeat_at"] = self._now()
         self._update_study(study_id, values)
 
     def heartbeat(self, study_id: str, owner: str) -> StudyState:
@@ -152,16 +167,46 @@ class Studies:
             connection.execute(changed.values(changes=STUDY.c.changes + 1))
         return n
 
+    def reopen_unjudged(self, study_id: str, instrument_ids: Collection[str]) -> int:
+        """Owe units again, at the same attempt, whose dialogue an unreached judge left unrated."""
+        j = JUDGEMENT.c
+        unreached = sa.and_(j.study_id == study_id, j.status == str(JudgementStatus.MODEL_ERROR))
+        mine = j.instrument_id.in_(sorted(instrument_ids))
+        unrated = sa.select(j.dialogue_id).where(unreached, mine, ~superseded())
+        d = DIALOGUE.c
+        stands = sa.exists().where(
+            d.unit_id == UNIT.c.id, d.attempt == UNIT.c.attempt, d.id.in_(unrated)
+        )
+        closed = sa.and_(UNIT.c.study_id == study_id, UNIT.c.stop_reason.in_(_JUDGED), stands)
+        changed = sa.update(STUDY).where(STUDY.c.id == study_id)
+        with self._db.write() as connection:
+            again = sa.update(UNIT).where(closed).values(stop_reason=None, owner=None)
+            n = connection.execute(again).rowcount
+            connection.execute(changed.values(changes=STUDY.c.changes + 1))
+        return n
+
+    def stored_dialogues(self, claimed: Sequence[tuple[WorkUnit, int]]) -> dict[str, str]:
+        """For those units whose attempt has its dialogue already, its id by the unit's."""
+        attempts = {unit.id: attempt for unit, attempt in claimed}
+        d = DIALOGUE.c
+        query = sa.select(d.unit_id, d.id, d.attempt).where(d.unit_id.in_(list(attempts)))
+        rows = self._db.rows(query) if attempts else ()
+        return {row.unit_id: row.id for row in rows if row.attempt == attempts[row.unit_id]}
+
+    def failure_kinds(self, study_id: str) -> list[FailureKind]:
+        """What stands failed by kind, most frequent first, and `retried` last."""
+        return failures_of(self._db, study_id)
+
     def progress(self, study_id: str) -> StudyProgress:
         """The counts of one study as they stand. Raises `NotFound`."""
-        found = progress_of(self._db, study_id)
+        found = progress_of(self._db, self._now(), study_id)
         if not found:
             raise _no_study(study_id)
         return found[0]
 
     def list_progress(self) -> list[StudyProgress]:
         """The counts of every study, in the order of `list_studies`."""
-        return progress_of(self._db)
+        return progress_of(self._db, self._now())
 
 
 def add_arms(connection: sa.Connection, arms: Iterable[Arm]) -> None:

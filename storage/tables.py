@@ -267,6 +267,13 @@ class ModelCallRow(Base, table=True):
         ),
         sa.Index(None, "scope"),
         sa.Index(None, "study_id", "cost_usd"),
+        sa.Index(
+            "ix_model_call_retried",
+            "study_id",
+            "seq",
+            sqlite_where=sa.text("attempts > 1"),
+            postgresql_where=sa.text("attempts > 1"),
+        ),
         {"sqlite_autoincrement": True},
     )
 

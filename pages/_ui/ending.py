@@ -11,6 +11,7 @@ _SENTENCES = {
     StopReason.TURN_LIMIT: "The conversation reached its limit of turns.",
     StopReason.MODEL_ERROR: "A model failed, and the conversation broke off.",
     StopReason.REFUSED: "A model refused to go on.",
+    StopReason.CONTEXT_OVERFLOW: "The conversation grew longer than a model takes.",
     StopReason.BUDGET: "The budget was spent.",
     StopReason.CANCELLED: "Somebody stopped it.",
 }

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 import streamlit as st
 
-from core.clock import now
 from core.types import StudyProgress, StudyState
 from pages._ui import frame, sample_run, text, wiring
 
@@ -21,13 +19,11 @@ _STATES = {
 }
 _SHOWN = 5
 _EVERY = 2.0
-_SILENT = timedelta(seconds=60)  # many heartbeats; a process that says nothing is gone
 
 
 def at_work(progress: StudyProgress) -> bool:
-    """Tell whether a process works on the study and has said so lately, or has just begun."""
-    beat = progress.heartbeat_at
-    return progress.state is StudyState.RUNNING and (beat is None or now() - beat < _SILENT)
+    """Tell whether a process works on the study and has said so lately."""
+    return progress.state is StudyState.RUNNING and not progress.stalled
 
 
 @st.fragment(run_every=_EVERY)
@@ -82,7 +78,7 @@ def _words(progress: StudyProgress, ended: int) -> str:
 
 
 def _state(progress: StudyProgress) -> str:
-    if progress.state is StudyState.RUNNING and not at_work(progress):
+    if progress.stalled:
         return "stopped without a word; resume it"
     return _STATES[progress.state]
 

@@ -163,6 +163,7 @@ STOP_REASONS: Mapping[StopReason, str] = {
     StopReason.TURN_LIMIT: "Turn limit",
     StopReason.MODEL_ERROR: "Model error",
     StopReason.REFUSED: "Model refused",
+    StopReason.CONTEXT_OVERFLOW: "Too long for the model",
     StopReason.BUDGET: "Budget spent",
     StopReason.CANCELLED: "Cancelled",
 }

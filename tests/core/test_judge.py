@@ -22,7 +22,8 @@ from core.errors import (
     ModelUnavailable,
     StudyError,
 )
-from core.judge import answer_schema, instrument_of, judge, prompt_for
+from core.judge import instrument_of, prompt_for, questions
+from core.judge_call import answer_schema
 from core.ports import Reply
 from core.types import (
     ContextSetting,
@@ -70,7 +71,7 @@ def rated(
     scenario: Scenario | None = SCENARIO,
     spec: ModelSpec = SPEC,
 ) -> list[Judgement]:
-    return judge(
+    asked = questions(
         dialogue or make_dialogue(*LINES),
         scenario,
         load_rubric(rubric),
@@ -79,6 +80,7 @@ def rated(
         lexicon=None,
         now=lambda: NOW,
     )
+    return [question.put() for question in asked]
 
 
 def one(*answers: Answer, rubric: str = "personalization", **options: Any) -> Judgement:
@@ -425,7 +427,7 @@ class Rules:
 
 
 def by_rules(rubric: str, *, lexicon: Any = "words", **fields: Any) -> list[Judgement]:
-    return judge(
+    asked = questions(
         make_dialogue(*LINES, arm=make_arm(context=["interactions"])),
         fields.get("scenario", SCENARIO),
         load_rubric(rubric),
@@ -434,6 +436,7 @@ def by_rules(rubric: str, *, lexicon: Any = "words", **fields: Any) -> list[Judg
         lexicon=lexicon,
         now=lambda: NOW,
     )
+    return [question.put() for question in asked]
 
 
 def test_scripted_judgement_names_the_version_of_the_rules_and_calls_no_model(

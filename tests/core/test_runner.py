@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ModelMisconfigured, ModelRefused, ModelUnavailable
+from core.errors import ModelMisconfigured, ModelRefused, ModelUnavailable, RunFailed
 from core.judging import judge_study
 from core.limits import BudgetReached, Caps
 from core.parties import STOP_TOKEN
@@ -124,8 +124,12 @@ def test_nothing_answered_is_asked_again_when_a_run_breaks_off(people: Any, afte
         pass
 
     dying = Talkers(lambda n, _: Died() if n > after else None)
-    with pytest.raises(Died):
+    with pytest.raises(RunFailed, match="Died") as failed:
         runner_of(people, dying, caps=Caps(concurrency=1)).run()
+    assert isinstance(failed.value.__cause__, Died)
+    stands = people.list_progress()[0]
+    assert (stands.state, stands.message) == (StudyState.FAILED, str(failed.value))
+    assert (stands.failed, people.lease_owners(stands.study_id)) == (0, [])
     later = Talkers()
     progress = runner_of(people, later).run()
     assert (progress.done, progress.owed, progress.judgements) == (12, 0, 24)

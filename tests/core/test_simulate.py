@@ -98,7 +98,7 @@ def test_dialogue_ends_on_an_unanswered_user_message_when_the_turns_run_out(kind
     ("fault", "reason"),
     [
         (ModelRefused("no"), StopReason.REFUSED),
-        (ContextOverflow("too long"), StopReason.MODEL_ERROR),
+        (ContextOverflow("too long"), StopReason.CONTEXT_OVERFLOW),
         (BudgetReached("enough"), StopReason.BUDGET),
         (Cancelled("stop"), StopReason.CANCELLED),
     ],

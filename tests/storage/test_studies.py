@@ -147,6 +147,30 @@ def test_a_heartbeat_is_recorded_and_returns_the_wish_of_people(
 # --- units -------------------------------------------------------------------------------------
 
 
+def test_a_running_study_is_stalled_once_it_was_silent_for_longer_than_a_lease(
+    planned: SqlStore, clock: Clock
+) -> None:
+    def stalled() -> bool:
+        assert planned.list_progress() == [planned.progress("s1")]
+        return planned.progress("s1").stalled
+
+    assert not stalled()
+    clock.pass_seconds(3600)
+    planned.set_study_state("s1", StudyState.RUNNING)
+    assert not stalled()  # it has only just begun
+    clock.pass_seconds(20)
+    planned.heartbeat("s1", "a")
+    clock.pass_seconds(30)
+    assert not stalled()
+    clock.pass_seconds(0.5)
+    assert stalled()
+    planned.heartbeat("s1", "b")
+    assert not stalled()
+    planned.set_study_state("s1", StudyState.PAUSED)
+    clock.pass_seconds(3600)
+    assert not stalled()
+
+
 def test_adding_units_again_adds_only_new_ones(store: SqlStore) -> None:
     store.add_study(make_study())
     assert store.add_units([]) == 0

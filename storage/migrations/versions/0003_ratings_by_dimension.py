@@ -1,12 +1,12 @@
 """A comparison of one dimension reads its ratings and no others.
 
-Revision: 0004. Released migrations are never edited; the next change is the next revision.
+Revision: 0003. Released migrations are never edited; the next change is the next revision.
 """
 
 from alembic import op
 
-revision = "0004"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 branch_labels = None
 depends_on = None
 
