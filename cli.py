@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from core.errors import (
     SourceError,
     StudyError,
 )
+from core.ledger import Caps
 from core.ports import ScenarioFilter, Store, Study
 from core.settings import Settings
 from core.types import StudyProgress, StudyState
@@ -302,16 +304,28 @@ class RunOptions:
     def __init__(
         self,
         concurrency: int | None = None,
-        workers: int = 1,
+        workers: int | None = None,
         budget_usd: float | None = None,
         cluster: str | None = None,
     ) -> None:
         self.concurrency, self.workers, self.budget_usd = concurrency, workers, budget_usd
         self.cluster = cluster
 
+    def processes(self, study: Study) -> int:
+        """How many processes work: as many as asked for, else as many as the calls keep busy."""
+        assert study.spec is not None
+        if self.workers is not None or study.spec.scripted:
+            return self.workers or 1
+        calls = self.concurrency or study.spec.limits.concurrency
+        return max(1, min(os.cpu_count() or 1, calls // CALLS_PER_PROCESS))
 
+
+CALLS_PER_PROCESS = 32  # at once, that one process serves without making them wait
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Model calls at once.")]
-Workers = Annotated[int, typer.Option(min=1, max=1000, help="Processes, or workers to expect.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, max=1000, help="Processes here; by default one for 32 calls at once."),
+]
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler to work on.")]
 Carried = Annotated[str | None, typer.Option(hidden=True)]  # what a cluster's worker was told
 Budget = Annotated[float | None, typer.Option("--budget-usd", min=0, help="Stop before this.")]
@@ -321,7 +335,7 @@ Budget = Annotated[float | None, typer.Option("--budget-usd", min=0, help="Stop 
 def run(
     file: Annotated[Path, typer.Argument(help="A study file (YAML).")],
     concurrency: Concurrency = None,
-    workers: Workers = 1,
+    workers: Workers = None,
     budget_usd: Budget = None,
     cluster: Cluster = None,
     as_json: Json = False,
@@ -353,7 +367,7 @@ def _run_file(file: Path, options: RunOptions, as_json: bool) -> None:
 def resume(
     study: StudyName,
     concurrency: Concurrency = None,
-    workers: Workers = 1,
+    workers: Workers = None,
     budget_usd: Budget = None,
     failed: Annotated[bool, typer.Option("--failed", help="Try failed units again.")] = False,
     cluster: Cluster = None,
@@ -378,22 +392,17 @@ def resume(
 
 
 def _work(study: Study, store: Store, model: Any, options: RunOptions, as_json: bool) -> None:
-    from core.limits import shared_caps
+    from core.limits import caps_of
     from core.runner import Runner
 
     if options.cluster is not None:
         return _work_on_cluster(study, store, options, as_json)
     assert study.spec is not None
-    spent = store.progress(study.id).cost_usd or 0.0
-    caps = shared_caps(
-        study.spec.limits,
-        spent_usd=spent,
-        workers=options.workers,
-        concurrency=options.concurrency,
-        budget_usd=options.budget_usd,
+    caps = caps_of(
+        study.spec.limits, concurrency=options.concurrency, budget_usd=options.budget_usd
     )
     runner = Runner(study, store, model, caps=caps)
-    helpers = _start_workers(study, options, budget=caps.budget_usd)
+    helpers = _start_workers(study, options, caps)
 
     def stop(*_: object) -> None:
         runner.stop()
@@ -420,18 +429,17 @@ def _end_with(progress: StudyProgress, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _start_workers(
-    study: Study, options: RunOptions, budget: float | None
-) -> list[subprocess.Popen[bytes]]:
-    """Further processes on the same study; claims keep them from each other's units."""
-    command = [sys.executable, str(ROOT / "cli.py"), "resume", study.name]
-    if options.concurrency:
-        command += ["--concurrency", str(max(1, options.concurrency // options.workers))]
-    if budget is not None:
-        command += ["--budget-usd", str(budget)]
-    return [
-        subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(options.workers - 1)
-    ]
+def _start_workers(study: Study, options: RunOptions, caps: Caps) -> list[subprocess.Popen[bytes]]:
+    """Further processes on the same study, under the same limits.
+
+    Claims keep them from each other's units, and the ledger holds their calls together.
+    """
+    command = [sys.executable, str(ROOT / "cli.py"), "resume", study.name, "--workers", "1"]
+    command += ["--concurrency", str(caps.concurrency)]
+    if caps.budget_usd is not None:
+        command += ["--budget-usd", str(caps.budget_usd)]
+    more = options.processes(study) - 1
+    return [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(more)]
 
 
 def _check_cluster(settings: Settings, options: RunOptions) -> None:
@@ -451,7 +459,6 @@ def _work_on_cluster(study: Study, store: Store, options: RunOptions, as_json: b
             study,
             store,
             workers,
-            expected=options.workers,
             concurrency=options.concurrency,
             budget_usd=options.budget_usd,
         )
@@ -499,6 +506,9 @@ def _progress_object(p: StudyProgress) -> dict[str, Any]:
         "judgements": p.judgements,
         "unscored": p.unscored,
         "cost_usd": p.cost_usd,
+        "possibly_paid": p.possibly_paid,
+        "possibly_paid_usd": p.possibly_paid_usd,
+        "cached_calls": p.cached_calls,
         "stop_reasons": dict(p.stop_reasons),
         "seconds": round(p.seconds, 2),
         "message": p.message,
@@ -518,12 +528,24 @@ def _progress_words(p: StudyProgress) -> str:
     cost = "cost unknown" if p.cost_usd is None else f"${p.cost_usd:.2f}"
     reasons = ", ".join(f"{k} {v:,}" for k, v in p.stop_reasons.items()) or "none yet"
     rest = f"\n{p.message}" if p.message else ""
+    if p.possibly_paid:
+        rest += f"\n{_possibly_paid(p)}"
+    if p.cached_calls:
+        rest += f"\n{p.cached_calls:,} calls were answered from what other studies had paid for."
     if p.stalled:
         rest += "\nNo runner has given a sign of life lately; `resume` goes on with it."
     return (
         f"{p.study} is {_state(p)}: {p.done:,} done, {p.failed:,} failed, {p.owed:,} owed of "
         f"{p.units:,} dialogues; {p.judgements:,} judgements, {p.unscored:,} without a value; "
         f"{cost}; {p.seconds:.0f} s.\nEnded by: {reasons}.{rest}"
+    )
+
+
+def _possibly_paid(p: StudyProgress) -> str:
+    most = f", ${p.possibly_paid_usd:.2f} at most" if p.possibly_paid_usd else ""
+    return (
+        f"{p.possibly_paid:,} calls were out when a process died or was told to leave, and may "
+        f"have been paid for beside that{most}; the budget counts them."
     )
 
 
@@ -574,11 +596,14 @@ def judge(
     judge: Annotated[str, typer.Option(help="scripted/judge or a litellm model.")],
     api_base: Annotated[str | None, typer.Option(help="Base URL of the judge's API.")] = None,
     concurrency: Concurrency = None,
+    budget_usd: Budget = None,
     as_json: Json = False,
 ) -> None:
     """Judge a stored study with another judge or rubric; nothing is replaced."""
     from core.judging import judge_study
+    from core.limits import caps_of
     from core.models.litellm_model import LitellmModel
+    from core.study_file import Limits
     from core.types import ModelSpec
 
     settings = _settings()
@@ -586,9 +611,9 @@ def judge(
         found = store.get_study(study)
         spec = ModelSpec(judge, api_base or settings.api_base)
         model = LitellmModel(settings)
-        added, unscored = judge_study(
-            found, rubric, spec, store, model, concurrency=concurrency or settings.concurrency
-        )
+        limits = found.spec.limits if found.spec else Limits(concurrency=settings.concurrency)
+        caps = caps_of(limits, concurrency=concurrency, budget_usd=budget_usd)
+        added, unscored = judge_study(found, rubric, spec, store, model, caps=caps)
     value = {"study": found.name, "judge": judge, "rubrics": rubric, "added": added}
     value["unscored"] = unscored
     _put(

@@ -84,16 +84,20 @@ class Bench:
             for ref in refs.values()
         }
 
-    def calls(self, scope: str, study_id: str, specs: Sequence[ModelSpec]) -> Calls:
+    def calls(
+        self, scope: str, study_id: str, specs: Sequence[ModelSpec], repetition: int
+    ) -> Calls:
         """The call log of a scope; scripted parties need none."""
-        return self.logs(scope, study_id, specs)()
+        return self.logs(scope, study_id, specs, repetition)()
 
-    def logs(self, scope: str, study_id: str, specs: Sequence[ModelSpec]) -> Callable[[], Calls]:
+    def logs(
+        self, scope: str, study_id: str, specs: Sequence[ModelSpec], repetition: int
+    ) -> Callable[[], Calls]:
         """Makes call logs of one scope that each count for themselves, reading it once."""
         if all(spec.scripted for spec in specs):
             return NoCalls
         recorded = self.patience(lambda: self.store.list_calls(scope))
-        return lambda: CallLog(scope, study_id, self.line, recorded)
+        return lambda: CallLog(scope, study_id, self.line, recorded, repetition=repetition)
 
     def _people(self, ids: set[str]) -> dict[str, Persona]:
         with self._lock:
@@ -129,7 +133,7 @@ def make_dialogue(unit: WorkUnit, scenario: Scenario, bench: Bench, how: How) ->
     """Simulate one unit. Raises only `ModelMisconfigured`, and what the store raises."""
     started, tick = bench.line.now(), time.monotonic()
     scope = how.scope or f"{unit.id}:{how.attempt}"
-    calls = bench.calls(scope, unit.study_id, (how.user_agent, unit.arm.assistant))
+    calls = bench.calls(scope, unit.study_id, (how.user_agent, unit.arm.assistant), unit.repetition)
     words, seed = bench.lexicon, unit.seed
     briefing = user_briefing(scenario)
     user = make_user(how.user_agent, briefing, calls=calls, lexicon=words, seed=seed)
@@ -199,7 +203,7 @@ def _questions(
     versions of one rubric is answered first.
     """
     scope = f"{dialogue.id}:{digest(entry.spec.to_dict())[:8]}"
-    logs = bench.logs(scope, dialogue.study_id, [entry.spec])
+    logs = bench.logs(scope, dialogue.study_id, [entry.spec], dialogue.repetition)
     for rubric in entry.rubrics:
         yield from questions(
             dialogue,

@@ -10,15 +10,17 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.errors import ModelError
-from core.limits import Limiter
+from core.gate import Gate, Wish
+from core.ledger import OpenCall
 from core.ports import ChatModel, ChatRequest, IsCancelled, OnDelta, Reply
-from core.types import ModelCall
+from core.types import ModelCall, digest
 
-Record = Callable[[ModelCall], None]
+Record = Callable[[ModelCall, OpenCall | None], None]
+FindAnswer = Callable[[str], ModelCall | None]
 
 
 def never() -> bool:
@@ -27,16 +29,21 @@ def never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """How calls go out: the model, its limits, and where answers are kept.
+    """How calls go out: the model, the gate that keeps the limits, and where answers are kept.
 
-    `record` stores one call and returns when it is durable.
+    `record` stores one call, strikes out its entry in the ledger, and returns when both are
+    durable. `is_cancelled` keeps calls from going out; those that are out are waited for, since
+    they are paid for, until `must_leave`. `find_answer` looks among the answers that studies
+    share; None where they share none.
     """
 
     model: ChatModel
-    limiter: Limiter
+    gate: Gate
     record: Record
     now: Callable[[], datetime]
     is_cancelled: IsCancelled = never
+    must_leave: IsCancelled | None = None
+    find_answer: FindAnswer | None = None
 
 
 class CallLog:
@@ -44,13 +51,20 @@ class CallLog:
 
     `recorded` are the calls stored so far. A recorded answer counts only for the same party,
     number and exact request, so that a changed prompt is asked anew and never answered with
-    an old reply.
+    an old reply. `repetition` tells requests apart that studies which share answers repeat.
     """
 
     def __init__(
-        self, scope: str, study_id: str, line: Line, recorded: Iterable[ModelCall] = ()
+        self,
+        scope: str,
+        study_id: str,
+        line: Line,
+        recorded: Iterable[ModelCall] = (),
+        *,
+        repetition: int = 0,
     ) -> None:
         self._scope, self._study_id, self._line = scope, study_id, line
+        self._repetition = repetition
         self._recorded = {(c.party, c.seq, c.request_hash): c for c in recorded if not c.error}
         self._next: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -63,18 +77,60 @@ class CallLog:
         known = self._recorded.get((party, seq, request.hash))
         if known is not None:
             return _replayed(known, on_delta)
-        line = self._line
+        wish = Wish(self._study_id, self._scope, party, seq, request, self._shared_as(request))
+        if (shared := self._find_shared(wish)) is not None:
+            return _replayed(shared, on_delta)
+        return self._ask(wish, on_delta)
+
+    def _shared_as(self, request: ChatRequest) -> str:
+        shares = self._line.find_answer is not None
+        return digest(request.hash, self._repetition) if shares else ""
+
+    def _find_shared(self, wish: Wish) -> ModelCall | None:
+        """An answer that another study has paid for, logged here as one that cost nothing."""
+        find = self._line.find_answer
+        found = None if find is None else find(wish.shared_as)
+        if found is None:
+            return None
+        call = replace(
+            found,
+            scope=self._scope,
+            party=wish.party,
+            seq=wish.seq,
+            study_id=self._study_id,
+            cost_usd=0.0,
+            seconds=0.0,
+            attempts=0,
+            at=self._line.now(),
+            cached=True,
+        )
+        self._line.record(call, None)
+        return call
+
+    def _ask(self, wish: Wish, on_delta: OnDelta | None) -> Reply:
+        line, request = self._line, wish.request
+        entry = line.gate.admit(wish, line.model, line.is_cancelled)
+        leave = line.must_leave or line.is_cancelled
         try:
-            with line.limiter.admit(request, line.model, line.is_cancelled) as book:
-                answer = line.model.reply(
-                    request, on_delta=on_delta, is_cancelled=line.is_cancelled
-                )
-                book(answer)
+            answer = line.model.reply(request, on_delta=on_delta, is_cancelled=leave)
         except ModelError as error:
-            line.record(self._failed(party, seq, request, error))
+            self._keep(self._failed(wish.party, wish.seq, request, error), entry)
             raise
-        line.record(self._answered(party, seq, request, answer))
+        except BaseException:  # it may have been answered, and paid for, unheard
+            line.gate.lost(entry)
+            raise
+        self._keep(self._answered(wish.party, wish.seq, request, answer), entry)
         return answer
+
+    def _keep(self, call: ModelCall, entry: OpenCall | None) -> None:
+        gate = self._line.gate
+        gate.answered(entry)
+        try:
+            self._line.record(call, entry)
+        except BaseException:
+            gate.lost(entry)
+            raise
+        gate.stored(entry)
 
     def _answered(self, party: str, seq: int, request: ChatRequest, answer: Reply) -> ModelCall:
         return ModelCall(

@@ -13,9 +13,10 @@ from core.bench import Bench, Judging, judge_dialogue
 from core.calls import Line
 from core.clock import now
 from core.errors import ModelMisconfigured, NotFound, StudyError
+from core.gate import LedgerGate
 from core.halting import Halting
 from core.judge import instrument_of, rated_by
-from core.limits import Caps, Limiter
+from core.limits import Caps, caps_of
 from core.parties.lexicon import build_lexicon
 from core.parties.make import SCRIPTED_JUDGE, check_scripted_name
 from core.ports import ChatModel, Store, Study
@@ -33,24 +34,32 @@ def judge_study(
     store: Store,
     model: ChatModel,
     *,
-    concurrency: int = 32,
+    caps: Caps | None = None,
 ) -> tuple[int, int]:
     """Rate every judgeable dialogue that this instrument has not rated yet, all rubrics at once.
 
     Returns how many judgements were added and how many of them have no value. What a kill
-    interrupts is gone on with by the same call. Raises `StudyError`, `AssetError`, and
+    interrupts is gone on with by the same call. `caps` are the study's own limits unless given;
+    what it costs is spent by the study. Raises `StudyError`, `AssetError`, `BudgetReached`, and
     `ModelMisconfigured` when the judge cannot be used at all.
     """
+    caps = caps or own_caps(study)
     check_scripted_name(spec.model, (SCRIPTED_JUDGE,), "judge")
     owed = _owed(study, list(dict.fromkeys(map(load_rubric, rubrics))), spec, store)
     writer, halt = GroupWriter(store), _Halt()
+    gate = LedgerGate(store, caps)
     line = Line(
-        Halting(model, halt.set), Limiter(Caps(concurrency)), writer.call, now, halt.event.is_set
+        Halting(model, halt.set),
+        gate,
+        writer.call,
+        now,
+        is_cancelled=halt.event.is_set,
+        find_answer=store.find_answer if study.spec and study.spec.limits.cache else None,
     )
     tally = [0, 0]
     try:
         with ExitStack() as stack:
-            threads, helpers = (1, 0) if spec.scripted else (concurrency, _helpers(concurrency))
+            threads, helpers = (1, 0) if spec.scripted else (caps.concurrency, _helpers(caps))
             pool = stack.enter_context(ThreadPoolExecutor(threads))
             helping = stack.enter_context(ThreadPoolExecutor(helpers)) if helpers else None
             work = _Work(study, spec, store, line, writer, helping)
@@ -62,12 +71,18 @@ def judge_study(
             raise halt.error from None  # and not that others were cancelled because of it
         raise
     finally:
+        gate.close()
         writer.close()
     return tally[0], tally[1]
 
 
-def _helpers(concurrency: int) -> int:
-    return min(concurrency, MOST_HELPERS)
+def own_caps(study: Study) -> Caps:
+    """The limits of a study; those that are usual for one that states none."""
+    return caps_of(study.spec.limits) if study.spec is not None else Caps()
+
+
+def _helpers(caps: Caps) -> int:
+    return min(caps.concurrency, MOST_HELPERS)
 
 
 def _owed(

@@ -17,7 +17,8 @@ from core.bench import Bench, How, Judging, judge_dialogue, make_dialogue
 from core.calls import Line
 from core.clock import new_id, now
 from core.errors import AppError, Cancelled
-from core.limits import Caps, Limiter
+from core.gate import Unlimited
+from core.ledger import OpenCall
 from core.parties.lexicon import Lexicon
 from core.ports import ChatModel, Finished, Store, Study
 from core.simulate import Watch, cut_stop
@@ -112,7 +113,7 @@ class LiveDialogue:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._now = Snapshot(LiveState.TALKING, ())
-        line = Line(model, Limiter(Caps()), self._keep_call, now, self._stop.is_set)
+        line = Line(model, Unlimited(), self._keep_call, now, self._stop.is_set)
         self._bench = Bench(store, launch.scenario.dataset, lexicon, line)
         self._thread = threading.Thread(target=self._run, name=f"live-{self.id}", daemon=True)
 
@@ -137,8 +138,8 @@ class LiveDialogue:
         with self._lock:
             return self._now
 
-    def _keep_call(self, call: ModelCall) -> None:
-        self._store.add_calls([call])
+    def _keep_call(self, call: ModelCall, entry: OpenCall | None) -> None:
+        self._store.add_calls([call], entries=[entry])
 
     def _set(self, **changes: object) -> None:
         with self._lock:

@@ -40,6 +40,7 @@ from core.types import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.ledger import Caps, OpenCall, Verdict
     from core.study_file import StudySpec
 
 # --- models -----------------------------------------------------------------------------------
@@ -300,6 +301,32 @@ class Store(Protocol):
     def progress(self, study_id: str) -> StudyProgress: ...
     def list_progress(self) -> list[StudyProgress]: ...
 
+    # the ledger of calls that are out
+    def admit_calls(
+        self, calls: Sequence[OpenCall], caps: Caps, *, answered: Collection[str]
+    ) -> list[Verdict]:
+        """Decide by `core.ledger.decide` which calls may go out, and write those down.
+
+        `answered` are ids of calls that hold no place any more, though they are not struck out.
+        """
+        ...
+
+    def end_calls(self, calls: Sequence[OpenCall], *, lost: bool) -> None:
+        """Strike out calls without an answer: never sent, or `lost` and counted as paid."""
+        ...
+
+    def renew_calls(self, owner: str) -> None:
+        """Say that `owner` is alive; forget what no limit asks for any more."""
+        ...
+
+    def call_owners(self) -> list[str]:
+        """Owners of calls that are out, dead ones included."""
+        ...
+
+    def lose_calls(self, owner: str) -> None:
+        """Note that nobody will ever know what became of the open calls of `owner`."""
+        ...
+
     # dialogues and calls
     def add_finished(self, finished: Sequence[Finished]) -> None: ...
     def get_dialogue(self, dialogue_id: str) -> Dialogue: ...
@@ -317,7 +344,16 @@ class Store(Protocol):
 
     def count_dialogues(self, where: DialogueFilter) -> int: ...
     def iter_dialogues(self, study_id: str) -> Iterable[Dialogue]: ...
-    def add_calls(self, calls: Sequence[ModelCall]) -> None: ...
+    def add_calls(
+        self, calls: Sequence[ModelCall], *, entries: Sequence[OpenCall | None] = ()
+    ) -> None:
+        """Append to the call log, and strike out their `entries` in the ledger with them."""
+        ...
+
+    def find_answer(self, key: str) -> ModelCall | None:
+        """The answer that studies share under this key (see `core.calls`), or None."""
+        ...
+
     def list_calls(self, scope: str) -> list[ModelCall]: ...
     def list_judge_calls(self, dialogue_id: str) -> list[ModelCall]:
         """The calls of everybody who judged a dialogue."""

@@ -11,9 +11,9 @@ from core.bench import Bench, Judging, judge_dialogue
 from core.calls import Line
 from core.clock import now
 from core.errors import StudyError
+from core.gate import LedgerGate
 from core.judge import Rated, keys, rated_by
-from core.judging import scenario_of
-from core.limits import Caps, Limiter
+from core.judging import own_caps, scenario_of
 from core.parties.lexicon import Lexicon
 from core.parties.make import SCRIPTED_JUDGE, check_scripted_name
 from core.ports import ChatModel, Store
@@ -29,16 +29,18 @@ def judge_again(
     """Rate `dialogue` and store what comes of it; returns the judgements that were added.
 
     What the same instrument rated before is left out, but for a judge that could not be
-    reached. The rubrics are applied side by side, and each is stored as it is done. Raises
-    `StudyError` when the dialogue cannot be judged or there is nothing left to rate, and
-    `ModelMisconfigured` when the judge cannot be used.
+    reached. The rubrics are applied side by side, and each is stored as it is done; what that
+    costs counts for the limits of the study. Raises `StudyError` when the dialogue cannot be
+    judged or there is nothing left to rate, `BudgetReached`, and `ModelMisconfigured` when the
+    judge cannot be used.
     """
     check_scripted_name(judging.spec.model, (SCRIPTED_JUDGE,), "judge")
     if not dialogue.stop_reason.judged:
         raise StudyError("A dialogue that was broken off is not judged; simulate it again.")
     scenario = scenario_of(dialogue, store)
     rated = rated_by(store.list_judgements(dialogue.id))
-    line = Line(model, Limiter(Caps(_THREADS)), lambda call: store.add_calls([call]), now)
+    gate = LedgerGate(store, own_caps(store.get_study(dialogue.study_id)))
+    line = Line(model, gate, lambda call, entry: store.add_calls([call], entries=[entry]), now)
 
     def rate(rubric: Rubric) -> tuple[Judgement, ...]:
         one = (Judging(judging.spec, (rubric,)),)
@@ -46,10 +48,13 @@ def judge_again(
         store.add_judgements(added)
         return added
 
-    with ThreadPoolExecutor(_THREADS) as pool:
-        bench = Bench(store, dialogue.dataset or "", lexicon, line, pool)
-        tasks = [partial(rate, rubric) for rubric in _left(dialogue, judging, rated)]
-        return tuple(j for added in side_by_side(tasks, pool) for j in added)
+    try:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            bench = Bench(store, dialogue.dataset or "", lexicon, line, pool)
+            tasks = [partial(rate, rubric) for rubric in _left(dialogue, judging, rated)]
+            return tuple(j for added in side_by_side(tasks, pool) for j in added)
+    finally:
+        gate.close()
 
 
 def _left(dialogue: Dialogue, judging: Judging, rated: Collection[Rated]) -> list[Rubric]:

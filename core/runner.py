@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -27,10 +28,11 @@ from core.errors import (
     RunFailed,
     StoreError,
 )
+from core.gate import LedgerGate
 from core.halting import Halting
 from core.judge import rated_by
 from core.judging import MOST_HELPERS
-from core.limits import BudgetReached, Caps, Limiter
+from core.limits import BudgetReached, Caps
 from core.patience import PATIENT, Patience
 from core.ports import ChatModel, Finished, Store, Study
 from core.types import Scenario, StopReason, StudyProgress, StudyState, WorkUnit
@@ -40,6 +42,7 @@ log = logging.getLogger(__name__)
 HEARTBEAT_SECONDS = 5.0
 _SCRIPTED_BATCH = 64
 _MOST_UNWRITTEN = 200  # finished units that wait for the database before work waits too
+LEAVE_SECONDS = 20.0  # that calls which are out have to be answered when work should end
 _MOST_MORE = 200  # dialogues open beyond the calls in flight: each holds a thread
 
 
@@ -66,11 +69,16 @@ class _Stop:
     lock: threading.Lock = field(default_factory=threading.Lock)
     state: StudyState | None = None
     error: AppError | None = None
+    since: float = 0.0
+
+    def late(self) -> bool:
+        """Whether even calls that are out, and paid for, are not waited for any more."""
+        return self.event.is_set() and time.monotonic() - self.since > LEAVE_SECONDS
 
     def set(self, state: StudyState, error: AppError | None = None) -> None:
         with self.lock:
             if not self.event.is_set():
-                self.state, self.error = state, error
+                self.state, self.error, self.since = state, error, time.monotonic()
                 self.event.set()
 
     def note(self, error: Exception) -> None:
@@ -109,7 +117,16 @@ class Runner:
         self._writer = GroupWriter(store, patience)
         self._unwritten: deque[Future[None]] = deque()
         asked = Halting(model, self._stop.note)
-        line = Line(asked, Limiter(caps), self._writer.call, clock, self._stop.event.is_set)
+        self._gate = LedgerGate(store, caps, owner=self.owner, patience=patience)
+        line = Line(
+            asked,
+            self._gate,
+            self._writer.call,
+            clock,
+            is_cancelled=self._stop.event.is_set,
+            must_leave=self._stop.late,
+            find_answer=store.find_answer if self.spec.limits.cache else None,
+        )
         self._bench = Bench.open(store, self.spec.dataset, line)
         self._bench.patience = patience
         self._judging = Judging.of(self.spec.judges)
@@ -141,6 +158,7 @@ class Runner:
             finished = not self._stop.event.is_set()
             self._stop.event.set()
             beat.join()
+            self._gate.close()
         self._leave(finished)
         if self._stop.error is not None:
             raise self._stop.error

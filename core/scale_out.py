@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Protocol, TextIO
 
 from core.errors import SettingsError
-from core.limits import Caps, shared_caps
+from core.limits import Caps, caps_of
 from core.ports import ChatModel, Store, Study
 from core.runner import OnProgress, Runner
 from core.settings import Settings
@@ -51,7 +51,7 @@ def require_shared(settings: Settings) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a worker is told: which study, and its share of the limits. Nothing of it is secret.
+    """What a worker is told: which study, under which limits. Nothing of it is secret.
 
     The database, and the keys of models, are those of the worker's own environment;
     `created_at` tells a study from one of the same name in another database.
@@ -134,16 +134,13 @@ class Workers(Protocol):
 class Crew:
     """Keeps every worker at work on one study until nothing is owed.
 
-    `places` is how many may work at once, None for any number: each has `caps`, its share. A
-    worker that died is replaced by one that is free, except under a budget: what the dead one
-    had still to spend of its share is not known to the cent.
+    Whoever joins works at once: the limits, `caps`, hold over all of them together.
     """
 
     study: Study
     store: Store
     workers: Workers
     caps: Caps
-    places: int | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     at_work: set[str] = field(default_factory=set)
     refused: dict[str, str] = field(default_factory=dict)
@@ -172,15 +169,11 @@ class Crew:
         """Whether there is nothing left to do, or nobody left who could do it."""
         if self.stop.is_set() or not progress.owed or progress.state in _OVER:
             return True
-        stuck = bool(self.refused) or self.places == 0
-        return stuck and not self.at_work and not self._free()
+        return bool(self.refused) and not self.at_work and not self._free()
 
     def _free(self) -> list[str]:
         """Workers that could take an order now."""
-        if self.places is not None and self.places <= len(self.at_work):
-            return []
-        free = sorted(self.workers.present() - self.at_work - self.refused.keys())
-        return free if self.places is None else free[: self.places - len(self.at_work)]
+        return sorted(self.workers.present() - self.at_work - self.refused.keys())
 
     def _look(self) -> None:
         self._note_the_dead()
@@ -195,24 +188,18 @@ class Crew:
         for worker in self.at_work - self.workers.present():
             log.warning("%s is gone; its leases end and others take over", worker)
             self.workers.forget(worker)
-            self._lose(worker)
+            self.at_work.discard(worker)
 
     def _note_end(self, worker: str, ended: Ended) -> None:
         if worker not in self.at_work:
             return
+        self.at_work.discard(worker)
         if ended.code == 0:
-            self.at_work.discard(worker)
             return
-        self._lose(worker)
         self.crashes[worker] += 1
         if ended.code == _BAD_INPUT or self.crashes[worker] >= MOST_CRASHES:
             self.refused[worker] = ended.words
             log.warning("%s has stopped: %s", worker, ended.words)
-
-    def _lose(self, worker: str) -> None:
-        self.at_work.discard(worker)
-        if self.places is not None and self.caps.budget_usd is not None:
-            self.places -= 1
 
     def _await_all(self) -> None:
         """Wait for runners to hear that it is over, so that no process is left behind."""
@@ -237,25 +224,13 @@ def form_crew(
     store: Store,
     workers: Workers,
     *,
-    expected: int = 1,
     concurrency: int | None = None,
     budget_usd: float | None = None,
 ) -> Crew:
-    """A crew whose members share the study's limits, at least `expected` of them.
-
-    Waits for the first worker. How many share is settled then: those that come later stand in
-    for the dead. A study of scripted parties calls nobody, and takes all that come.
-    """
+    """A crew whose members work under the study's limits. Waits for the first worker."""
     assert study.spec is not None
-    while not (present := workers.present()):
+    while not workers.present():
         log.info("waiting for the first worker")
         time.sleep(REPORT_SECONDS)
-    places = max(expected, len(present))
-    caps = shared_caps(
-        study.spec.limits,
-        spent_usd=store.progress(study.id).cost_usd or 0.0,
-        workers=places,
-        concurrency=concurrency,
-        budget_usd=budget_usd,
-    )
-    return Crew(study, store, workers, caps, None if study.spec.scripted else places)
+    caps = caps_of(study.spec.limits, concurrency=concurrency, budget_usd=budget_usd)
+    return Crew(study, store, workers, caps)

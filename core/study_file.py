@@ -102,6 +102,7 @@ class Limits(_Frozen):
     tokens_per_minute: int | None = Field(default=None, ge=1)
     budget_usd: float | None = Field(default=None, ge=0)
     max_turns: int | None = Field(default=None, ge=1, le=200)
+    cache: bool = False
 
 
 class StudySpec(_Frozen):

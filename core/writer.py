@@ -10,17 +10,27 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 from core.errors import AlreadyDecided, StoreError
+from core.ledger import OpenCall
 from core.patience import PATIENT, Patience
 from core.ports import Finished, Store
 from core.types import Judgement, ModelCall
 
-Item = ModelCall | Finished | Judgement
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A model call, and its entry in the ledger of calls that are out, if it has one."""
+
+    call: ModelCall
+    entry: OpenCall | None = None
+
+
+Item = Logged | Finished | Judgement
 MOST_AT_ONCE = 500
 
 
@@ -40,9 +50,9 @@ class GroupWriter:
         self._thread = threading.Thread(target=self._work, name="group-writer", daemon=True)
         self._thread.start()
 
-    def call(self, call: ModelCall) -> None:
-        """Store a model call; return when it is durable."""
-        self._put(call).result()
+    def call(self, call: ModelCall, entry: OpenCall | None = None) -> None:
+        """Store a model call and strike out its entry; return when both are durable."""
+        self._put(Logged(call, entry)).result()
 
     def finish(self, item: Finished | Judgement) -> Future[None]:
         """Hand in a finished unit or a judgement. The future ends when it is durable."""
@@ -89,10 +99,13 @@ class GroupWriter:
 
     def _ways(self) -> tuple[tuple[Callable[[Any], None], type[Item]], ...]:
         return (
-            (self._store.add_calls, ModelCall),
+            (self._add_calls, Logged),
             (self._store.add_finished, Finished),
             (self._store.add_judgements, Judgement),
         )
+
+    def _add_calls(self, logged: Sequence[Logged]) -> None:
+        self._store.add_calls([job.call for job in logged], entries=[job.entry for job in logged])
 
     def _try(self, store: Callable[[Any], None], jobs: list[_Job]) -> bool:
         """Store the jobs' items in one transaction; False when they should be tried singly."""
@@ -116,6 +129,6 @@ class GroupWriter:
 
     def _is_stored(self, item: Item) -> bool:
         """Whether this very call was kept before the connection broke, and only the word lost."""
-        if not isinstance(item, ModelCall):
+        if not isinstance(item, Logged):
             return False
-        return item in self._patience(lambda: self._store.list_calls(item.scope))
+        return item.call in self._patience(lambda: self._store.list_calls(item.call.scope))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 
 import sqlalchemy as sa
 
 from core.errors import AlreadyDecided
+from core.ledger import OpenCall
 from core.ports import DialogueFilter, Finished
 from core.types import Dialogue, DialogueSummary, ModelCall
 from storage.database import Database, rows_by_seq
 from storage.judgements import insert_judgements
+from storage.ledger import settle
 from storage.queries import (
     DIALOGUE_ORDERS,
     dialogue_count,
@@ -26,7 +29,7 @@ from storage.rows import (
     dialogue_values,
 )
 from storage.studies import add_arms, finish_unit
-from storage.tables import DIALOGUE, DIALOGUE_BODY, MODEL_CALL
+from storage.tables import ANSWER, DIALOGUE, DIALOGUE_BODY, MODEL_CALL
 
 _PIECE = 500
 """How many whole dialogues are in memory at once while a study is read through."""
@@ -36,6 +39,7 @@ class Dialogues:
     """The part of the store that remembers what was said and what it cost."""
 
     _db: Database
+    _now: Callable[[], datetime]
 
     def add_finished(self, finished: Sequence[Finished]) -> None:
         """Append dialogues with their judgements, all or none, and close their units.
@@ -92,8 +96,10 @@ class Dialogues:
         for row in rows_by_seq(self._db, query, DIALOGUE.c.seq, _PIECE):
             yield dialogue_of(row)
 
-    def add_calls(self, calls: Sequence[ModelCall]) -> None:
-        """Append to the call log, all or none.
+    def add_calls(
+        self, calls: Sequence[ModelCall], *, entries: Sequence[OpenCall | None] = ()
+    ) -> None:
+        """Append to the call log, and strike out their `entries` in the ledger; all or none.
 
         A failed call may be repeated; an answered one is logged once, and a second raises
         `AlreadyDecided`.
@@ -103,8 +109,16 @@ class Dialogues:
         try:
             with self._db.write() as connection:
                 connection.execute(sa.insert(MODEL_CALL), [call_values(call) for call in calls])
+                settle(connection, calls, entries, self._now().timestamp())
         except AlreadyDecided:
             raise AlreadyDecided("This call was answered and logged before.") from None
+
+    def find_answer(self, key: str) -> ModelCall | None:
+        """The answer that studies share under this key, or None."""
+        place = [MODEL_CALL.c[n] == ANSWER.c[n] for n in ("scope", "party", "number")]
+        query = sa.select(MODEL_CALL).join(ANSWER, sa.and_(*place))
+        rows = self._db.rows(query.where(ANSWER.c.key == key, MODEL_CALL.c.error == ""))
+        return call_of(rows[0]) if rows else None
 
     def list_calls(self, scope: str) -> list[ModelCall]:
         """The call log of one scope, as it was written."""

@@ -25,6 +25,7 @@ from storage.tables import (
     JUDGEMENT,
     MODEL_CALL,
     OVERRIDE,
+    SPENDING,
     STUDY,
     UNIT,
 )
@@ -156,6 +157,9 @@ class _Counts:
     calls: int = 0
     priced: int = 0
     cost: float = 0.0
+    cached: int = 0
+    lost: int = 0
+    lost_usd: float = 0.0
     first: datetime | None = None
     last: datetime | None = None
 
@@ -202,15 +206,26 @@ def _counts(connection: sa.Connection, study_id: str | None) -> defaultdict[str,
     ):
         counts[study].judgements -= judgements
         counts[study].unscored -= judgements
-    # A request that failed has no answer to be priced by, and leaves the rest known.
-    answered = sa.func.sum(sa.case((MODEL_CALL.c.error == "", 1), else_=0))
-    priced = sa.func.count(MODEL_CALL.c.cost_usd)
-    for study, calls, known, cost in grouped(
-        MODEL_CALL, answered, priced, sa.func.sum(MODEL_CALL.c.cost_usd)
-    ):
-        found = counts[study]
-        found.calls, found.priced, found.cost = calls, known, cost or 0.0
+    _add_calls(connection, counts, study_id)
     return counts
+
+
+def _add_calls(
+    connection: sa.Connection, counts: defaultdict[str, _Counts], study_id: str | None
+) -> None:
+    c = MODEL_CALL.c
+    # A request that failed has no answer to be priced by, and leaves the rest known.
+    answered = sa.func.sum(sa.case((c.error == "", 1), else_=0))
+    cached = sa.func.sum(sa.case((c.cached, 1), else_=0))
+    sums = (answered, sa.func.count(c.cost_usd), sa.func.sum(c.cost_usd), cached)
+    called = _of_study(sa.select(c.study_id, *sums), c.study_id, study_id).group_by(c.study_id)
+    for study, calls, known, cost, shared in connection.execute(called):
+        found = counts[study]
+        found.calls, found.priced, found.cost, found.cached = calls, known, cost or 0.0, shared
+    s = SPENDING.c
+    lost = _of_study(sa.select(s.study_id, s.lost_calls, s.lost_usd), s.study_id, study_id)
+    for study, calls, usd in connection.execute(lost):
+        counts[study].lost, counts[study].lost_usd = calls, usd
 
 
 def _progress(row: AnyRow, counts: _Counts, now: datetime) -> StudyProgress:
@@ -235,6 +250,9 @@ def _progress(row: AnyRow, counts: _Counts, now: datetime) -> StudyProgress:
         seconds=_seconds(started, counts.last),
         heartbeat_at=row.heartbeat_at,
         message=row.message,
+        possibly_paid=counts.lost,
+        possibly_paid_usd=counts.lost_usd,
+        cached_calls=counts.cached,
         stalled=row.state == StudyState.RUNNING and _silent(row.heartbeat_at, now),
     )
 

@@ -11,6 +11,7 @@ from storage.database import Database
 from storage.datasets import Datasets
 from storage.dialogues import Dialogues
 from storage.judgements import Judgements
+from storage.ledger import Ledger
 from storage.migrate import migrate
 from storage.studies import Studies
 from storage.tables import (
@@ -27,7 +28,7 @@ from storage.tables import (
 _RECENT = 10_000
 
 
-class SqlStore(Datasets, Studies, Dialogues, Judgements):
+class SqlStore(Datasets, Studies, Ledger, Dialogues, Judgements):
     """`core.ports.Store` over one database. Safe to share between threads.
 
     Each method is one short transaction. Leases and heartbeats use the clock `now`: on several

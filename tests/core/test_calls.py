@@ -8,7 +8,8 @@ import pytest
 
 from core.calls import CallLog, Line
 from core.errors import ModelUnavailable
-from core.limits import Caps, Limiter
+from core.gate import Unlimited
+from core.ledger import OpenCall
 from core.ports import ChatMessage, ChatRequest, IsCancelled, OnDelta, Reply
 from core.types import ModelCall, ModelSpec
 from tests.builders import NOW
@@ -44,7 +45,11 @@ def request(text: str) -> ChatRequest:
 
 
 def line(model: Answers, kept: list[ModelCall]) -> Line:
-    return Line(model, Limiter(Caps()), kept.append, lambda: NOW)
+    def keep(call: ModelCall, entry: OpenCall | None) -> None:
+        assert entry is None
+        kept.append(call)
+
+    return Line(model, Unlimited(), keep, lambda: NOW)
 
 
 def test_recorded_answers_are_read_and_the_first_new_request_goes_out() -> None:

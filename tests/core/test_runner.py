@@ -189,8 +189,7 @@ def test_budget_is_never_passed_and_more_budget_goes_on(people: Any) -> None:
     assert progress.failed == 0
 
     later = Talkers(price=0.01)
-    spent = progress.cost_usd
-    caps = Caps(concurrency=4, budget_usd=5, spent_usd=spent)
+    caps = Caps(concurrency=4, budget_usd=5)
     assert runner_of(people, later, caps=caps).run().done == 12
     assert len(model.asked) + len(later.asked) == 12 * 6
 
@@ -255,7 +254,7 @@ def test_judging_again_adds_an_instrument_and_replaces_none(people: Any) -> None
     before = {j.id for j in people.iter_judgements(study.id)}
     model = Talkers()
     other = ModelSpec("fake/other")
-    assert judge_study(study, ["personalization"], other, people, model, concurrency=4) == (12, 0)
+    assert judge_study(study, ["personalization"], other, people, model, caps=Caps(4)) == (12, 0)
     after = {j.id for j in people.iter_judgements(study.id)}
     assert before < after
     assert len(after) == len(before) + 12
@@ -281,14 +280,14 @@ def test_judge_that_could_not_be_reached_is_asked_again_and_counts_once(people: 
 def test_replaying_a_unit_over_its_call_log_proves_the_stored_dialogue(people: Any) -> None:
     from core.bench import Bench, How, make_dialogue
     from core.calls import Line
-    from core.limits import Limiter
+    from core.gate import Unlimited
 
     runner = runner_of(people, Talkers())
     runner.run()
     stored = next(iter(people.iter_dialogues(runner.study.id)))
     unit = next(u for u in plan(spec_of(), people, lambda: NOW).units if u.id == stored.unit_id)
     dead = Talkers(lambda *_: AssertionError("a replay calls nothing"))
-    bench = Bench.open(people, "sample", Line(dead, Limiter(), lambda _: None, lambda: NOW))
+    bench = Bench.open(people, "sample", Line(dead, Unlimited(), lambda *_: None, lambda: NOW))
     scenario = bench.prepare([unit])[unit.scenario.id]
     again = make_dialogue(unit, scenario, bench, How.of(spec_of(), stored.attempt))
     assert again.content_hash == stored.content_hash

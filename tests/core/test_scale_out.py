@@ -125,28 +125,36 @@ def test_worker_that_dies_is_replaced_by_one_that_joins(study: Study, sqlite_sto
         return work_off(sqlite_store, study)()
 
     machines = Machines({"a"}, act)
-    progress = crew_of(study, sqlite_store, machines, places=1).run()
+    progress = crew_of(study, sqlite_store, machines).run()
     assert (machines.who, machines.forgotten) == (["a", "b"], ["a"])
     assert progress.owed == 0
 
 
-def test_share_of_a_budget_is_given_only_once(model_study: Study, sqlite_store: Any) -> None:
-    def die(machines: Machines, worker: str, _: Order) -> None:
-        machines.here = machines.here - {worker} | {worker + "'"}
+def test_dead_worker_is_replaced_under_a_budget_too(model_study: Study, sqlite_store: Any) -> None:
+    """The ledger knows what the dead one had out, so that its successor cannot spend it again."""
 
-    machines = Machines({"a", "b"}, die)
-    caps = Caps(budget_usd=1.0)
-    progress = crew_of(model_study, sqlite_store, machines, caps=caps, places=2).run()
+    def die_once(machines: Machines, worker: str, order: Order) -> Ended | None:
+        assert order.caps.budget_usd == 1.0
+        if worker == "a":
+            machines.here = {"b"}
+            return None
+        sqlite_store.set_study_state(model_study.id, StudyState.PAUSED)
+        return Ended(1, "")
+
+    machines = Machines({"a"}, die_once)
+    crew_of(model_study, sqlite_store, machines, caps=Caps(budget_usd=1.0)).run()
     assert machines.who == ["a", "b"]
-    assert (progress.state, progress.owed) == (StudyState.PAUSED, UNITS)
 
 
-def test_no_more_work_at_once_than_share_the_limits(model_study: Study, sqlite_store: Any) -> None:
+def test_whoever_joins_works_at_once_under_the_same_limits(
+    model_study: Study, sqlite_store: Any
+) -> None:
     machines = Machines({"a", "b", "c"}, idle)
-    crew = crew_of(model_study, sqlite_store, machines, places=2)
+    crew = form_crew(model_study, sqlite_store, machines, budget_usd=3.0)
     threading.Timer(0.1, crew.stop.set).start()
     crew.run()
-    assert machines.who == ["a", "b"]
+    assert machines.who == ["a", "b", "c"]
+    assert crew.caps == Caps(concurrency=12, requests_per_minute=60, budget_usd=3.0)
 
 
 def test_worker_that_cannot_is_not_asked_again_and_its_reason_is_kept(
@@ -185,23 +193,6 @@ def test_progress_is_reported_from_the_database(study: Study, sqlite_store: Any)
     threading.Timer(0.1, crew.stop.set).start()
     crew.run(heard.append)
     assert {(p.units, p.owed) for p in heard} == {(UNITS, UNITS)}
-
-
-# --- shares -----------------------------------------------------------------------------------
-
-
-def test_limits_are_shared_by_those_present_or_expected(
-    model_study: Study, sqlite_store: Any
-) -> None:
-    crew = form_crew(model_study, sqlite_store, Machines({"a", "b"}, idle), budget_usd=3.0)
-    assert (crew.places, crew.caps.concurrency, crew.caps.requests_per_minute) == (2, 6, 30)
-    assert crew.caps.budget_usd == pytest.approx(1.5)
-    crew = form_crew(model_study, sqlite_store, Machines({"a"}, idle), expected=4)
-    assert (crew.places, crew.caps.concurrency) == (4, 3)
-
-
-def test_scripted_study_takes_all_who_come(study: Study, sqlite_store: Any) -> None:
-    assert form_crew(study, sqlite_store, Machines({"a"}, idle)).places is None
 
 
 # --- on a worker ------------------------------------------------------------------------------
