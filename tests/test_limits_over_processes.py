@@ -1,0 +1,238 @@
+"""Limits hold over threads and processes, counted by the server that is called."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.answers import Answer, Received, usage
+from tests.support.provider import Provider
+from tests.support.roles import play
+from tests.support.web import ROOT
+
+PRICE_IN, PRICE_OUT = 2e-5, 4e-5
+BUDGET = 1.0
+
+
+@dataclass
+class Bill:
+    """What a server has charged: every answer it gave, heard or not."""
+
+    provider: Provider
+    usd: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, received: Received) -> Answer:
+        answer = Answer(text=play(received, self.provider.markers))
+        used = usage(received, answer)
+        cost = used["prompt_tokens"] * PRICE_IN + used["completion_tokens"] * PRICE_OUT
+        with self.lock:
+            self.usd += cost
+        return answer
+
+
+@contextmanager
+def charging(**options: Any) -> Iterator[tuple[Provider, Bill]]:
+    with Provider(**options) as provider:
+        bill = provider.rule = Bill(provider)
+        yield provider, bill
+
+
+def study_file(folder: Path, provider: Provider, **limits: Any) -> Path:
+    """Some 200 calls, which together cost about three times the budget."""
+    params = {
+        "input_cost_per_token": PRICE_IN,
+        "output_cost_per_token": PRICE_OUT,
+        "max_tokens": 300,
+    }
+    model = {"api_base": provider.url, "params": params}
+    study = {
+        "name": "limited",
+        "dataset": "sample",
+        "scenarios": {"kind": "all", "limit": 30, "seed": 3},
+        "user_agent": {"model": "openai/user", **model},
+        "arms": [{"name": "all", "context": "all", "model": "openai/local", **model}],
+        "judges": [
+            {
+                "model": "openai/judge",
+                **model,
+                "params": params | {"structured": True},
+                "rubrics": ["personalization"],
+            }
+        ],
+        "limits": limits,
+    }
+    file = folder / "study.yaml"
+    file.write_text(yaml.safe_dump(study), encoding="utf-8")
+    return file
+
+
+def command(url: str, *words: str) -> subprocess.Popen[str]:
+    """A command line at work; whoever starts it waits with `ended` or reads what it says."""
+    return subprocess.Popen(
+        [sys.executable, "cli.py", *words, "--json"],
+        cwd=ROOT,
+        env=os.environ | {"RAPPORT_DATABASE_URL": url},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(process: subprocess.Popen[str], seconds: float = 180) -> int:
+    """Its exit code; what it said is shown when the test fails."""
+    out, said = process.communicate(timeout=seconds)
+    print(out, said[-2000:])  # noqa: T201 -- pytest keeps it for a failure
+    return process.returncode
+
+
+def status(url: str) -> dict[str, Any]:
+    out, _ = command(url, "status", "limited").communicate(timeout=60)
+    value: dict[str, Any] = json.loads(out)
+    return value
+
+
+@pytest.mark.slow
+def test_two_processes_have_no_more_calls_out_than_one_may(
+    tmp_path: Path, database_url: str
+) -> None:
+    with charging(latency=0.05) as (provider, _):
+        file = str(study_file(tmp_path, provider, concurrency=5))
+        assert ended(command(database_url, "run", file, "--workers", "2"), 180) == 0
+    found = status(database_url)
+    assert (found["done"], found["failed"], found["possibly_paid"]) == (30, 0, 0)
+    assert provider.peak == 5
+    # Nothing was asked twice, though two processes worked on it.
+    assert max(provider.counts.values()) == 1
+
+
+@pytest.mark.slow
+def test_two_processes_keep_to_the_requests_of_a_minute_together(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    database_url = migrated_sqlite_url
+    with charging() as (provider, _):
+        file = str(study_file(tmp_path, provider, concurrency=8, requests_per_minute=40))
+        process = command(database_url, "run", file, "--workers", "2")
+        deadline = time.monotonic() + 60
+        while provider.served < 40 and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(3.0)  # many polls, in which nothing more may come
+        assert provider.served == 40
+        process.terminate()
+        process.communicate(timeout=60)
+    assert status(database_url)["state"] == "paused"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 3])
+def test_budget_is_never_passed_by_any_number_of_processes(
+    tmp_path: Path, database_url: str, workers: int
+) -> None:
+    with charging(latency=0.02) as (provider, bill):
+        file = str(study_file(tmp_path, provider, concurrency=12, budget_usd=BUDGET))
+        process = command(database_url, "run", file, "--workers", str(workers))
+        _, said = process.communicate(timeout=180)
+        assert process.returncode == 1
+        assert "budget of $1.00" in said
+        assert 0.8 * BUDGET < bill.usd <= BUDGET
+
+        again = command(database_url, "resume", "limited")
+        again.communicate(timeout=60)
+        assert again.returncode == 1
+        judge = command(
+            database_url, "judge", "limited", "--rubric", "grounding",
+            "--judge", "openai/judge", "--api-base", provider.url,
+        )  # fmt: skip
+        _, said = judge.communicate(timeout=60)
+        assert judge.returncode in (0, 1, 2), said  # nothing to judge, too dear, unknown price
+        assert bill.usd <= BUDGET
+    found = status(database_url)
+    assert found["state"] == "paused"
+    assert found["cost_usd"] == pytest.approx(bill.usd)
+    assert found["failed"] == 0
+
+
+@pytest.mark.slow
+def test_budget_is_not_passed_by_what_a_killed_process_had_out(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    database_url = migrated_sqlite_url
+    with charging(latency=0.1) as (provider, bill):
+        file = str(study_file(tmp_path, provider, concurrency=8, budget_usd=BUDGET))
+        for served in (20, 50):
+            process = command(database_url, "run", file)
+            deadline = time.monotonic() + 90
+            while provider.served < served and process.poll() is None:
+                assert time.monotonic() < deadline
+                time.sleep(0.005)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        process = command(database_url, "run", file)
+        process.communicate(timeout=180)
+        assert process.returncode == 1
+        assert bill.usd <= BUDGET
+    found = status(database_url)
+    assert 0 < found["possibly_paid"] <= 16
+    assert found["cost_usd"] <= bill.usd + 1e-9
+    assert found["cost_usd"] + found["possibly_paid_usd"] >= bill.usd - 1e-9
+    assert found["cost_usd"] + found["possibly_paid_usd"] <= BUDGET
+
+
+@pytest.mark.slow
+def test_calls_that_are_out_are_heard_when_a_study_is_told_to_stop(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    """They are paid for: a pause loses none of them, and nothing is asked again."""
+    with charging(latency=1.0) as (provider, _):
+        file = str(study_file(tmp_path, provider, concurrency=6))
+        process = command(migrated_sqlite_url, "run", file)
+        deadline = time.monotonic() + 60
+        while provider.served < 12:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.terminate()
+        process.communicate(timeout=30)
+        assert status(migrated_sqlite_url)["possibly_paid"] == 0
+        provider.latency = 0.0
+        assert ended(command(migrated_sqlite_url, "resume", "limited"), 120) == 0
+        assert max(provider.counts.values()) == 1
+
+
+@pytest.mark.slow
+def test_answers_are_shared_by_studies_that_say_so_and_never_by_repetitions(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    with charging() as (provider, _):
+        file = study_file(tmp_path, provider, concurrency=8, cache=True)
+        study = yaml.safe_load(file.read_text(encoding="utf-8"))
+        study["scenarios"]["limit"] = 4
+        for name, repetitions in (("first", 1), ("second", 2)):
+            file.write_text(yaml.safe_dump(study | {"name": name, "repetitions": repetitions}))
+            assert ended(command(migrated_sqlite_url, "run", str(file)), 120) == 0
+            if name == "first":
+                once = provider.served
+        assert provider.served == 2 * once  # the second repetition alone went out
+        off = study | {"name": "third", "limits": {"concurrency": 8}}
+        file.write_text(yaml.safe_dump(off))
+        assert ended(command(migrated_sqlite_url, "run", str(file)), 120) == 0
+        assert provider.served == 3 * once
+    out, _ = command(migrated_sqlite_url, "status").communicate(timeout=60)
+    studies = {s["study"]: s for s in json.loads(out)["studies"]}
+    assert studies["first"]["cached_calls"] == studies["third"]["cached_calls"] == 0
+    assert studies["second"]["cached_calls"] == once
+    assert studies["second"]["cost_usd"] == pytest.approx(studies["first"]["cost_usd"], rel=0.2)
