@@ -82,6 +82,12 @@ class Process:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
 
+    def end(self) -> None:
+        """Leave nothing of it behind, whatever state it is in."""
+        self.kill_all()
+        if self._process.returncode is None:
+            self.finish()
+
     def finish(self, limit: float = LONGEST) -> Ran:
         """Wait for its end, at most `limit` seconds, and take stock."""
         alarm = threading.Timer(limit, self.kill_all)
@@ -147,10 +153,25 @@ class LocalProvider:
         times = found["first_at"], found["last_at"], found["processor"]
         return Served(found["served"], found["peak"], *times)
 
-    def requests(self, start: int = 0) -> list[str]:
-        """Hashes of the requests in the order of their arrival, from number `start`."""
-        lines = self.log.read_text(encoding="utf-8").split("\n")[start:-1]
-        return [json.loads(line)["hash"] for line in lines]
+    def requests(self) -> Requests:
+        """Those that come from now on."""
+        return Requests(self.log)
+
+
+class Requests:
+    """Hashes of the requests that a provider has received, in the order of their arrival."""
+
+    def __init__(self, log: Path) -> None:
+        self._log, self._read = log, log.stat().st_size
+        self._hashes: list[str] = []
+
+    def seen(self) -> list[str]:
+        with self._log.open("rb") as file:
+            file.seek(self._read)
+            whole = file.read().rpartition(b"\n")
+        self._read += len(whole[0]) + len(whole[1])
+        self._hashes += [json.loads(line)["hash"] for line in whole[0].splitlines()]
+        return self._hashes
 
 
 @contextlib.contextmanager
