@@ -49,6 +49,8 @@ _loading = threading.Lock()
 @functools.cache
 def _configured() -> Any:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it downloads its prices
+    # Reports for callbacks, of which there are none here, cost a sixth of each call.
+    os.environ["LOGGING_EXECUTOR_MAX_PENDING_TASKS"] = "0"
     import litellm
 
     from core.models.transport import shared_client
