@@ -39,6 +39,7 @@ from benchmarks.rig import (
     Process,
     Requests,
     cli,
+    end_tidily,
     fresh,
     has_postgres,
     local_provider,
@@ -381,6 +382,7 @@ def table(tallies: dict[tuple[str, str], Tally]) -> Tally:
 
 
 def main() -> None:
+    end_tidily()
     given = _arguments()
     kinds = set(given.only.split(","))
     if importlib.util.find_spec("distributed") is None:

@@ -94,6 +94,9 @@ class Process:
         alarm.start()
         try:
             _, status, cost = os.wait4(self.pid, 0)
+        except BaseException:  # Ctrl-C, which does not reach a session of its own
+            self.kill_all()
+            raise
         finally:
             alarm.cancel()
         ended_at = time.time()
@@ -118,6 +121,11 @@ def _keyless() -> dict[str, str]:
 def cli(*arguments: str, world: Mapping[str, str]) -> Process:
     """`python cli.py …`, at work."""
     return Process([sys.executable, "cli.py", *arguments], world)
+
+
+def end_tidily() -> None:
+    """Let a termination end a benchmark as Ctrl-C does: with nothing left behind."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 # --- the provider -----------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from typing import Any
 
 import yaml
 
-from benchmarks.rig import POSTGRES, Process, Ran, cli, fresh, templates
+from benchmarks.rig import POSTGRES, Process, Ran, cli, end_tidily, fresh, templates
 from core.types import StudyProgress
 
 KINDS = ("attentive", "forgetful", "inventive", "pushy")
@@ -172,6 +172,7 @@ def rows(sizes: list[int], engine: str, workers: int, keep: Path | None) -> Iter
 
 
 def main() -> None:
+    end_tidily()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -39,6 +39,7 @@ from benchmarks.rig import (
     Ran,
     Served,
     cli,
+    end_tidily,
     fresh,
     has_postgres,
     local_provider,
@@ -324,6 +325,7 @@ each, and both run in one process with one model name; the provider plays the ro
 
 
 def main() -> None:
+    end_tidily()
     given = _arguments()
     only = [row for row in ROWS if row in given.only.split(",")]
     if "postgresql" in only and not has_postgres(given.postgres):
