@@ -1,18 +1,20 @@
 """How long the server takes to draw each page, by the number of dialogues in the database.
 
     python -m benchmarks.pages [1000 10000 100000]
+    python -m benchmarks.pages --database sqlite:////kept/scale.db
 
-A database is filled with dialogues of the sample's scenarios and seven judgements each; then
+A database is filled with dialogues of the sample's scenarios and seven judgements each, or one
+is taken as it is (such as `scripted_scale.py --keep` leaves it); its largest study is shown. Then
 every page is drawn under Streamlit's own test runner: cold (the first time in the process, with
 that database) and warm (again, nothing having changed).
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.clock import now
-from core.ports import Finished, ScenarioFilter, Store, Study
+from core.ports import DialogueFilter, Finished, ScenarioFilter, Store, Study
 from core.study_file import ArmEntry, StudySpec
 from core.types import (
     Dialogue,
@@ -53,20 +55,46 @@ BATCH = 1_000
 
 
 def main() -> None:
-    sizes = [int(a) for a in sys.argv[1:]] or [1_000, 10_000, 100_000]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sizes", type=int, nargs="*", default=[1_000, 10_000, 100_000])
+    parser.add_argument("--database", help="URL of a database that is there already")
+    given = parser.parse_args()
     print("| dialogues | page | cold, ms | warm, ms |\n|---|---|---|---|")
-    for size in sizes:
+    if given.database:
+        with tempfile.TemporaryDirectory() as folder:
+            report(folder, given.database, *largest(given.database))
+        return
+    for size in given.sizes:
         with tempfile.TemporaryDirectory() as folder:
             url = f"sqlite:///{folder}/rapport.db"
-            os.environ |= {"RAPPORT_DATA_DIR": folder, "RAPPORT_DATABASE_URL": url}
-            study, example = fill(url, size)
-            for page, query in pages(study, example):
-                cold, warm = draw(page, query)
-                print(
-                    f"| {size:,} | {page}{' (one)' if 'dialogue' in query else ''} "
-                    f"| {cold:.0f} | {warm:.0f} |",
-                    flush=True,
-                )
+            report(folder, url, size, *fill(url, size))
+
+
+def report(folder: str, url: str, size: int, study: Study, example: str) -> None:
+    """Print a row for every page."""
+    os.environ |= {"RAPPORT_DATA_DIR": folder, "RAPPORT_DATABASE_URL": url}
+    for page, query in pages(study, example):
+        cold, warm = draw(page, query)
+        label = f"{page}{' (one)' if 'dialogue' in query else ''}"
+        print(f"| {size:,} | {label} | {cold:.0f} | {warm:.0f} |", flush=True)
+
+
+def largest(url: str) -> tuple[int, Study, str]:
+    """How many dialogues a database holds, the study that has most, and one dialogue of it."""
+    from storage.store import open_store
+
+    store = open_store(url)
+    try:
+        progress = max(store.list_progress(), key=lambda p: p.done, default=None)
+        if progress is None or not progress.done:
+            raise SystemExit(f"There is no dialogue in {url}.")
+        study = store.get_study(progress.study_id)
+        example = next(iter(store.iter_dialogues(study.id))).id
+        return store.count_dialogues(DialogueFilter()), study, example
+    finally:
+        store.close()
 
 
 def pages(study: Study, example: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -77,7 +105,8 @@ def pages(study: Study, example: str) -> Iterator[tuple[str, dict[str, str]]]:
         yield "studies", {}
         yield "studies", {"study": study.id}
     yield "dialogues", {}
-    yield "dialogues", {"study": study.id, "arm": "forgetful", "domain": "Books"}
+    arm = study.spec.arms[-1].name if study.spec else "forgetful"
+    yield "dialogues", {"study": study.id, "arm": arm, "domain": "Books"}
     yield "dialogues", {"dialogue": example}
     yield "compare", {"study": study.id}
     yield "data", {}

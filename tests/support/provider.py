@@ -7,7 +7,8 @@
 
 Without a script it plays user agent, assistant and judge (see `roles.py`). What it does is a
 function of its seed and of the bodies it is sent, never of the order in which they arrive.
-Also a program: `python -m tests.support.provider --port 8000 --latency 0.3-0.7`.
+Also a program: `python -m tests.support.provider --port 8000 --latency 0.3-0.7`; then
+`GET /summary` says what it served, from when to when, and what it cost.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import json
 import random
 import sys
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -82,6 +84,7 @@ class Provider:
         self.peak = 0
         self.accepted = 0  # connections
         self.hung_up = 0  # clients that left before their answer was complete
+        self.first_at = self.last_at = 0.0  # the first request, the last complete answer
         self._connections: set[asyncio.Task[None]] = set()
         self._ready = threading.Event()
         self._log: TextIO | None = None
@@ -108,6 +111,18 @@ class Provider:
         with self._lock:
             return dict(self._counts)
 
+    def summary(self) -> dict[str, float]:
+        """What was served so far; times are of the wall clock, `processor` of this process."""
+        with self._lock:
+            return {
+                "served": len(self._requests),
+                "distinct": len(self._counts),
+                "peak": self.peak,
+                "first_at": self.first_at,
+                "last_at": self.last_at,
+                "processor": time.process_time(),
+            }
+
     def script(self, model: str, answers: Iterable[Scripted]) -> None:
         """Let `model` give these answers, one per request; after them it plays its role."""
         with self._lock:
@@ -119,6 +134,7 @@ class Provider:
             self._counts.clear()
             self._scripts.clear()
             self.peak = self.hung_up = 0
+            self.first_at = self.last_at = 0.0
 
     # --- life -----------------------------------------------------------------------------
 
@@ -167,13 +183,17 @@ class Provider:
         """Answer one request; False when the connection is to be closed."""
         line, headers = _parse_head(await reader.readuntil(b"\r\n\r\n"))
         raw = await reader.readexactly(int(headers.get("content-length", "0")))
+        if line.startswith("GET /summary"):
+            return await _send(writer, 200, self.summary())
         if not line.startswith("POST") or "/chat/completions" not in line:
             return await _send(writer, 200, {"object": "list", "data": []})
         received = self._receive(json.loads(raw), headers)
         answer = self._decide(received)
         self._note(received, answer)
         try:
-            return await self._answer(writer, received, answer)
+            goes_on = await self._answer(writer, received, answer)
+            self.last_at = time.time()
+            return goes_on
         except ConnectionError:
             self.hung_up += 1
             raise
@@ -186,6 +206,7 @@ class Provider:
             self._counts[digest] += 1
             self._in_flight += 1
             self.peak = max(self.peak, self._in_flight)
+            self.first_at = self.first_at or time.time()
             key = headers.get("authorization", "").removeprefix("Bearer ")
             return Received(body, digest, self._counts[digest], key)
 
@@ -326,12 +347,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--faults", type=faults_of, default={}, help="rate_limit=0.05,reset=0.01")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log", type=Path, help="append a JSON line per request to this file")
+    parser.add_argument("--turns", type=int, help="messages that each user writes; else 2 to 4")
     parser.add_argument("--piece-seconds", type=float, default=0.0, help="between stream pieces")
     given = parser.parse_args(arguments)
     provider = Provider(
         latency=given.latency,
         faults=given.faults,
         seed=given.seed,
+        markers=Markers(turns=(given.turns,) * 2) if given.turns else Markers(),
         log_path=given.log,
         port=given.port,
         piece_seconds=given.piece_seconds,

@@ -118,6 +118,26 @@ def test_as_a_program_it_keeps_a_log_that_can_be_counted(tmp_path: Path) -> None
     assert [r["occurrence"] for r in rows] == [1, 1, 2]
 
 
+def test_as_a_program_it_says_what_it_served_and_lets_users_write_as_many_messages_as_told() -> (
+    None
+):
+    command = [sys.executable, "-m", "tests.support.provider", "--latency", "0.2", "--turns", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().split(":")[2].split("/")[0])
+        post(port, "Write [[DONE]] when done.")
+        last = post(port, "Write [[DONE]] when done.\nUser: Hello")[1]
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("GET", "/summary")
+        summary = json.loads(connection.getresponse().read())
+        connection.close()
+        process.kill()
+    assert last["choices"][0]["message"]["content"].endswith("[[DONE]]")
+    assert (summary["served"], summary["distinct"], summary["peak"]) == (2, 2, 1)
+    assert 0.4 <= summary["last_at"] - summary["first_at"] < 5
+    assert 0 < summary["processor"] < 5
+
+
 def test_latencies_and_faults_are_read_from_words() -> None:
     assert latency_of("0.5") == 0.5
     assert latency_of("0.3-0.7") == (0.3, 0.7)

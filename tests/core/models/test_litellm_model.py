@@ -108,6 +108,11 @@ def test_a_local_server_answers_when_no_key_is_set(provider: Provider) -> None:
     assert provider.requests[0].key == "no-key-needed"
 
 
+def test_nothing_is_reported_in_the_background_when_a_call_has_ended(provider: Provider) -> None:
+    make_model()[0].reply(ask(provider))
+    assert not [t for t in threading.enumerate() if t.name.startswith("litellm-logging")]
+
+
 def provider_tokens(provider: Provider) -> int:
     return sum(len(m["content"]) for m in provider.requests[0].messages) // 4 + 1
 
