@@ -334,7 +334,8 @@ def run(
 
 
 def _estimate_file(file: Path, as_json: bool) -> None:
-    from core.estimate import estimate_object, estimate_study, estimate_words
+    from core.estimate import estimate_study
+    from core.estimate_words import estimate_object, estimate_words
     from core.models.price_list import token_price
     from core.study_file import load_study
 

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
 
 from core.errors import AlreadyDecided, NotFound, StoreError
+from storage.tally import Tally
 
 AnySelect = sa.Select[*tuple[Any, ...]]
 AnyRow = sa.Row[*tuple[Any, ...]]
@@ -42,6 +43,7 @@ class Database:
         self.url = parse_url(url)
         self.postgres = self.url.get_backend_name() == "postgresql"
         self.engine = _postgres_engine(self.url) if self.postgres else _sqlite_engine(self.url)
+        self.tally = Tally(self.postgres)
         self._writer = self.engine.execution_options(writes=True)
 
     @property

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from core.monitor import ArmProgress, CallsSeen, LeaseHolder, Past, TurnsSeen
 from core.types import StopReason, TaskKind
 from storage.database import AnyRow, Database
-from storage.tables import ARM, DIALOGUE, JUDGEMENT, MODEL_CALL, STUDY, UNIT
+from storage.tables import ARM, DIALOGUE, MODEL_CALL, STUDY, UNIT
 
 _LOOKED_AT = 5_000  # newest dialogues, and newest calls, of which means are taken
 _JUDGED = [str(reason) for reason in StopReason if reason.judged]
@@ -57,9 +57,8 @@ class Monitoring:
 
     def judgement_statuses(self, study_id: str) -> dict[str, int]:
         """How many judgements of a study have each status, those asked again included."""
-        j = JUDGEMENT.c
-        query = sa.select(j.status, sa.func.count().label("n")).where(j.study_id == study_id)
-        return {row.status: row.n for row in self._db.rows(query.group_by(j.status))}
+        with self._db.tally.lock, self._db.read() as connection:
+            return dict(self._db.tally.look(connection)[study_id].judgements)
 
     def past(self, dataset: str) -> Past:
         """What the newest dialogues and calls of studies on a dataset took."""

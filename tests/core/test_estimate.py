@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.estimate import Estimate, Extent, Range, estimate, estimate_object, estimate_words
+from core.estimate import Estimate, Extent, Range, estimate
+from core.estimate_words import estimate_object, estimate_words
 from core.monitor import CallsSeen, Past, TurnsSeen
 from core.study_file import ArmEntry, JudgeEntry, Limits, ModelEntry, StudySpec
 from core.types import ModelSpec, TaskKind
@@ -14,6 +15,7 @@ from tests.builders import make_ref, make_study_spec, make_task
 
 EXTENT = Extent(scenarios=10, personas=5, single=10, multi=0)
 ONE_DOLLAR_A_MILLION = 1e-6
+NOTHING = Past()
 
 
 def priced(spec: ModelSpec) -> tuple[float, float] | None:
@@ -37,7 +39,7 @@ def seen(mean: float = 4, deviation: float = 0, calls: int = 100) -> Past:
     )
 
 
-def run(spec: StudySpec, past: Past = Past(), price: Any = priced) -> Estimate:
+def run(spec: StudySpec, past: Past = NOTHING, price: Any = priced) -> Estimate:
     return estimate(spec, EXTENT, past, price)
 
 
