@@ -34,6 +34,7 @@ from core.types import (
     StopReason,
     StudyState,
     Target,
+    WorkUnit,
     digest,
 )
 
@@ -50,6 +51,7 @@ DIMENSIONS = {
 }
 SAID = "I would like something that suits the evening, and not too far from where I live. " * 2
 BATCH = 1_000
+ONE = {"dialogue", "study"}  # what makes a page that of one thing
 
 
 def main() -> None:
@@ -63,7 +65,7 @@ def main() -> None:
             for page, query in pages(study, example):
                 cold, warm = draw(page, query)
                 print(
-                    f"| {size:,} | {page}{' (one)' if 'dialogue' in query else ''} "
+                    f"| {size:,} | {page}{' (one)' if ONE & query.keys() else ''} "
                     f"| {cold:.0f} | {warm:.0f} |",
                     flush=True,
                 )
@@ -73,9 +75,8 @@ def pages(study: Study, example: str) -> Iterator[tuple[str, dict[str, str]]]:
     yield "home", {}
     yield "personas", {}
     yield "launch", {}
-    if (ROOT / "pages" / "studies.py").exists():
-        yield "studies", {}
-        yield "studies", {"study": study.id}
+    yield "studies", {}
+    yield "studies", {"study": study.id}
     yield "dialogues", {}
     yield "dialogues", {"study": study.id, "arm": "forgetful", "domain": "Books"}
     yield "dialogues", {"dialogue": example}
@@ -131,10 +132,30 @@ def _fill(store: Store, study: Study, size: int) -> str:
     for number in range(size):
         batch.append(_finished(study, refs, number, chance))
         if len(batch) == BATCH:
-            store.add_finished(batch)
+            _add(store, study, batch)
             batch = []
-    store.add_finished(batch)
+    _add(store, study, batch)
     return digest("dialogue", 0)
+
+
+def _add(store: Store, study: Study, batch: list[Finished]) -> None:
+    """Dialogues with the units that they finish."""
+    dialogues = [finished.dialogue for finished in batch]
+    store.add_units([_unit(study, _ref(d), d.seed) for d in dialogues])
+    store.add_finished(batch)
+
+
+def _ref(dialogue: Dialogue) -> ScenarioRef:
+    assert dialogue.dataset is not None
+    return ScenarioRef(
+        dialogue.dataset, dialogue.persona_id, dialogue.task_id, dialogue.kind, dialogue.domains
+    )
+
+
+def _unit(study: Study, ref: ScenarioRef, number: int) -> WorkUnit:
+    """The unit of the dialogue with that number; the repetition makes each another one."""
+    assert study.spec is not None
+    return WorkUnit(study.id, ref, study.spec.arms[number % len(ARMS)].arm, number, number)
 
 
 def _finished(
@@ -150,7 +171,7 @@ def _finished(
     dialogue = Dialogue(
         id=digest("dialogue", number),
         study_id=study.id,
-        unit_id=None,
+        unit_id=_unit(study, ref, number).id,
         attempt=1,
         dataset="sample",
         persona_id=ref.persona_id,
@@ -160,7 +181,7 @@ def _finished(
         intent="Find something that suits the evening.",
         arm=arm,
         user_agent=ModelSpec("scripted/user"),
-        repetition=0,
+        repetition=number,
         seed=number,
         messages=tuple(
             Message(role, f"{SAID}{number}", now())

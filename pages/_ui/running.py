@@ -83,6 +83,11 @@ def _words(progress: StudyProgress, ended: int) -> str:
     return " · ".join(told)
 
 
+def spent_label(progress: StudyProgress) -> str:
+    """What was paid in words: `nothing`, a sum, or `unknown`."""
+    return "nothing" if progress.cost_usd == 0 else text.money(progress.cost_usd)
+
+
 def state_label(progress: StudyProgress) -> str:
     """The state of a study in words."""
     if progress.stalled:

@@ -96,7 +96,7 @@ def show_more(study: Study) -> None:
     """Draw what is needed now and then: how it is resumed, its file, an export, a copy."""
     if study.spec is None:
         return
-    resumed, file, export = st.tabs(["When resumed", "Study file", "Export"], key="studies.more")
+    file, export, resumed = st.tabs(["Study file", "Export", "When resumed"], key="studies.more")
     with resumed:
         study_launch.places()
         st.number_input(

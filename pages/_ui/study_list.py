@@ -98,7 +98,7 @@ def _row(study: Study, p: StudyProgress) -> dict[str, object]:
         "Ended": ended / p.units if p.units else 0.0,
         "Dialogues": f"{text.count(ended)} of {text.count(p.units)}",
         "Failed": text.count(p.failed),
-        "Spent": text.money(p.cost_usd),
+        "Spent": running.spent_label(p),
         "Defined": text.when(study.created_at, transcript.local_zone()),
         "Question": study.spec.question if study.spec else "",
     }

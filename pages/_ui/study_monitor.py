@@ -41,11 +41,11 @@ def show(name: str) -> None:
         st.info("These dialogues came from elsewhere; there is nothing to run.")
         return
     st.fragment(_watch, run_every=_EVERY)(study)
-    news = study_news.pick(study)
     left, right = st.columns([1, 1], gap="medium")
     with left:
         st.fragment(study_news.show_counts, run_every=_EVERY)(study)
     with right:
+        news = study_news.pick(study)
         st.fragment(study_news.show_newest, run_every=_EVERY)(study, news)
     study_controls.show_more(study)
 
@@ -108,10 +108,8 @@ def _facts(study: Study, progress: StudyProgress, pace: Pace) -> None:
 
 
 def _spent(study: Study, progress: StudyProgress) -> str:
-    """What was paid, against the budget. Unknown is said; scripted studies cost nothing."""
-    if study.spec is not None and study.spec.scripted:
-        return "nothing"
-    spent = text.money(progress.cost_usd)
+    """What was paid, against the budget. Unknown is said."""
+    spent = running.spent_label(progress)
     budget = study.spec.limits.budget_usd if study.spec is not None else None
     return f"{spent} of {text.money(budget)}" if budget is not None else spent
 

@@ -45,7 +45,7 @@ class News:
 def pick(study: Study) -> News:
     """Draw the filter of the newest dialogues."""
     arms = [arm.name for arm in study.spec.arms] if study.spec is not None else []
-    _, left, right = st.columns([2, 1, 1], gap="small")
+    left, right = st.columns(2, gap="small")
     arm = left.selectbox("Newest dialogues of", [_ANY, *arms], key="studies.news.arm")
     persona = right.text_input(
         "Persona", key="studies.news.persona", placeholder="anybody; or user7", max_chars=80
@@ -179,4 +179,4 @@ def _icon(one: DialogueSummary) -> str:
 def _line(one: DialogueSummary) -> str:
     intent = one.intent if len(one.intent) <= _INTENT else f"{one.intent[:_INTENT].rstrip()} …"
     ended = [text.stop_reason_label(one.stop_reason)] if not one.stop_reason.judged else []
-    return " · ".join([one.persona_id, intent, one.arm, text.plural(one.turns, "turn"), *ended])
+    return " · ".join([one.persona_id, one.arm, *ended, text.plural(one.turns, "turn"), intent])
