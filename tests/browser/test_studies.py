@@ -24,6 +24,7 @@ from tests.support.web import served_app
 
 pytestmark = pytest.mark.browser
 
+PATIENCE = 20_000
 COUNT = re.compile(r"(\d[\d,]*) of (\d[\d,]*) dialogues")
 
 
@@ -46,20 +47,20 @@ def test_define_launch_and_watch_without_a_reload(page: Page, app: str, tmp_path
     page.goto(f"{app}/studies")
     page.get_by_role("button", name="From the example").click()
     name = page.get_by_role("textbox", name="Name", exact=True)
-    expect(name).to_have_value("my-study")
+    expect(name).to_have_value("my-study", timeout=PATIENCE)
     name.fill("watched")
     name.press("Enter")
-    expect(page.get_by_test_id("stCode")).to_contain_text("name: watched")
+    expect(page.get_by_test_id("stCode")).to_contain_text("name: watched", timeout=PATIENCE)
 
     # A reload comes back to the same draft.
     page.reload()
-    expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("watched")
+    expect(name).to_have_value("watched", timeout=PATIENCE)
     repetitions = page.get_by_role("spinbutton", name="Repetitions")
     repetitions.fill("3")
     repetitions.press("Enter")
-    expect(page.get_by_text(re.compile("^Dialogues\\s+1,440$"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^Dialogues\\s+1,440$"))).to_be_visible(timeout=PATIENCE)
     page.get_by_role("button", name="Save and launch").click()
-    expect(page).to_have_url(re.compile("study=watched"))
+    expect(page).to_have_url(re.compile("study=watched"), timeout=PATIENCE)
 
     # It comes along by itself, under a half-typed text.
     expect(page.get_by_text(COUNT).first).to_be_visible(timeout=60_000)
@@ -73,7 +74,7 @@ def test_define_launch_and_watch_without_a_reload(page: Page, app: str, tmp_path
 
     # A reload in the middle comes back to the monitor.
     page.reload()
-    expect(page.get_by_role("heading", name="watched", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="watched", level=1)).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_text(re.compile("^Done · 1,440 of 1,440 dialogues"))).to_be_visible(
         timeout=120_000
     )
