@@ -131,7 +131,9 @@ def _take(browser: Browser, address: str, shots: list[Shot], to: Path) -> Iterat
             page.goto(f"{address}/{shot.page}{query}")
             page.get_by_text(shot.wait_for).first.wait_for(timeout=30_000)
             page.wait_for_function(
-                "() => !document.querySelector('[data-testid=stStatusWidget]')", timeout=30_000
+                "() => !document.querySelector("
+                "'[data-testid=stStatusWidget], [data-testid=stSkeleton]')",
+                timeout=30_000,
             )
             page.wait_for_timeout(1500)
             path = to / f"{shot.name}-{scheme}.png"

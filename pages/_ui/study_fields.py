@@ -196,7 +196,7 @@ def draw_scenarios(domains: Sequence[str]) -> None:
         help="Numbers and ranges of personas, or one of the benchmark's own samples.",
         persist_state="session",
     )
-    _count(limit, "limit", "At most this many scenarios", "all", least=1)
+    _count(limit, "limit", "Scenarios, at most", "all", least=1)
     seed.number_input(
         "Seed",
         key="studies.seed",
