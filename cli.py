@@ -142,7 +142,8 @@ def _warm_up() -> None:
     import gc
     import importlib
 
-    for part in ("comparison_parts", "dialogue_view", "import_panel", "live_view", "persona_card"):
+    parts = ("comparison_parts", "dialogue_view", "import_panel", "live_view", "persona_card")
+    for part in (*parts, "study_form", "study_monitor"):
         importlib.import_module(f"pages._ui.{part}")
     gc.freeze()
 

@@ -50,7 +50,7 @@ def _price(spec: ModelSpec) -> tuple[float, float] | None:
     return _priced(json.dumps(spec.to_dict(), sort_keys=True, default=str), spec)
 
 
-@st.cache_data(show_spinner=False, max_entries=256)
+@st.cache_data(show_spinner="Looking up prices …", max_entries=256)
 def _priced(key: str, _spec: ModelSpec) -> tuple[float, float] | None:
     del key
     return wiring.token_price(_spec)
