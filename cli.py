@@ -144,7 +144,8 @@ def _warm_up() -> None:
     import gc
     import importlib
 
-    for part in ("comparison_parts", "dialogue_view", "import_panel", "live_view", "persona_card"):
+    parts = ("comparison_parts", "dialogue_view", "import_panel", "live_view", "persona_card")
+    for part in (*parts, "study_form", "study_monitor"):
         importlib.import_module(f"pages._ui.{part}")
     gc.freeze()
 
@@ -338,10 +339,25 @@ def run(
     workers: Workers = None,
     budget_usd: Budget = None,
     cluster: Cluster = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate, and run nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run a study, or go on with it: what is finished is kept and not paid again."""
+    if dry_run:
+        return _estimate_file(file, as_json)
     _run_file(file, RunOptions(concurrency, workers, budget_usd, cluster), as_json)
+
+
+def _estimate_file(file: Path, as_json: bool) -> None:
+    from core.estimate import estimate_study
+    from core.estimate_words import estimate_object, estimate_words
+    from core.models.price_list import token_price
+    from core.study_file import load_study
+
+    spec = load_study(file)
+    with _store(_settings()) as store:
+        found = estimate_study(spec, store, token_price)
+    _put(estimate_object(found), as_json, lambda _: estimate_words(found))
 
 
 def _run_file(file: Path, options: RunOptions, as_json: bool) -> None:

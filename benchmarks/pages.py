@@ -36,6 +36,7 @@ from core.types import (
     StopReason,
     StudyState,
     Target,
+    WorkUnit,
     digest,
 )
 
@@ -52,6 +53,7 @@ DIMENSIONS = {
 }
 SAID = "I would like something that suits the evening, and not too far from where I live. " * 2
 BATCH = 1_000
+ONE = {"dialogue", "study"}  # what makes a page that of one thing
 
 
 def main() -> None:
@@ -77,7 +79,7 @@ def report(folder: str, url: str, size: int, study: Study, example: str) -> None
     os.environ |= {"RAPPORT_DATA_DIR": folder, "RAPPORT_DATABASE_URL": url}
     for page, query in pages(study, example):
         cold, warm = draw(page, query)
-        label = f"{page}{' (one)' if 'dialogue' in query else ''}"
+        label = f"{page}{' (one)' if ONE & query.keys() else ''}"
         print(f"| {size:,} | {label} | {cold:.0f} | {warm:.0f} |", flush=True)
 
 
@@ -101,9 +103,8 @@ def pages(study: Study, example: str) -> Iterator[tuple[str, dict[str, str]]]:
     yield "home", {}
     yield "personas", {}
     yield "launch", {}
-    if (ROOT / "pages" / "studies.py").exists():
-        yield "studies", {}
-        yield "studies", {"study": study.id}
+    yield "studies", {}
+    yield "studies", {"study": study.id}
     yield "dialogues", {}
     arm = study.spec.arms[-1].name if study.spec else "forgetful"
     yield "dialogues", {"study": study.id, "arm": arm, "domain": "Books"}
@@ -160,10 +161,30 @@ def _fill(store: Store, study: Study, size: int) -> str:
     for number in range(size):
         batch.append(_finished(study, refs, number, chance))
         if len(batch) == BATCH:
-            store.add_finished(batch)
+            _add(store, study, batch)
             batch = []
-    store.add_finished(batch)
+    _add(store, study, batch)
     return digest("dialogue", 0)
+
+
+def _add(store: Store, study: Study, batch: list[Finished]) -> None:
+    """Dialogues with the units that they finish."""
+    dialogues = [finished.dialogue for finished in batch]
+    store.add_units([_unit(study, _ref(d), d.seed) for d in dialogues])
+    store.add_finished(batch)
+
+
+def _ref(dialogue: Dialogue) -> ScenarioRef:
+    assert dialogue.dataset is not None
+    return ScenarioRef(
+        dialogue.dataset, dialogue.persona_id, dialogue.task_id, dialogue.kind, dialogue.domains
+    )
+
+
+def _unit(study: Study, ref: ScenarioRef, number: int) -> WorkUnit:
+    """The unit of the dialogue with that number; the repetition makes each another one."""
+    assert study.spec is not None
+    return WorkUnit(study.id, ref, study.spec.arms[number % len(ARMS)].arm, number, number)
 
 
 def _finished(
@@ -179,7 +200,7 @@ def _finished(
     dialogue = Dialogue(
         id=digest("dialogue", number),
         study_id=study.id,
-        unit_id=None,
+        unit_id=_unit(study, ref, number).id,
         attempt=1,
         dataset="sample",
         persona_id=ref.persona_id,
@@ -189,7 +210,7 @@ def _finished(
         intent="Find something that suits the evening.",
         arm=arm,
         user_agent=ModelSpec("scripted/user"),
-        repetition=0,
+        repetition=number,
         seed=number,
         messages=tuple(
             Message(role, f"{SAID}{number}", now())

@@ -179,7 +179,8 @@ def _sample(scenario: Any, arm: Any) -> dict[str, Any]:
     from core.assets import dialogue_text, load_prompt, load_rubric, sections_text
     from core.clock import now
     from core.context import assistant_briefing, user_briefing
-    from core.judge import answer_schema, prompt_for
+    from core.judge import prompt_for
+    from core.judge_call import answer_schema
     from core.parties import STOP_TOKEN
     from core.types import Message, Role
 

@@ -1,7 +1,7 @@
 """Start a study in a process of its own, which outlives the browser, the page and the app.
 
-The process is `cli.py run`, the same that a person would start; how it comes along is read
-from the database.
+The process is `cli.py run` or `cli.py resume`, the same that a person would start; how it
+comes along is read from the database.
 """
 
 from __future__ import annotations
@@ -11,21 +11,47 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from core.errors import StudyError
+from core.files import safe_name
 from core.settings import Settings, variable
+from core.types import digest
 
 ROOT = Path(__file__).resolve().parents[1]
 _TAIL_BYTES = 4_096
 
 
-def start_run(study_file: Path, settings: Settings) -> int:
+def start_run(study_file: Path, settings: Settings, options: Sequence[str] = ()) -> int:
     """Run a study file in a detached process with these settings; returns its process id.
 
-    What the process says goes to `log_path`. Raises `StudyError` when it cannot be started.
+    `options` are those of `cli.py run`. What the process says goes to `log_path`. Raises
+    `StudyError` when it cannot be started.
     """
-    command = [sys.executable, str(ROOT / "cli.py"), "run", str(study_file.resolve())]
+    return _start(["run", str(study_file.resolve()), *options], study_file, settings)
+
+
+def start_resume(name: str, settings: Settings, options: Sequence[str] = ()) -> int:
+    """Go on with a stored study as `start_run` does; its log is that of its file."""
+    return _start(["resume", name, *options], study_path(name, settings), settings)
+
+
+def study_path(name: str, settings: Settings) -> Path:
+    """Where the web app keeps the file of a study; no two names share one."""
+    plain = safe_name(name)
+    unlike = "" if plain == name else f"-{digest(name)[:6]}"
+    return settings.data_dir / "studies" / f"{plain}{unlike}.yaml"
+
+
+def run_options(*, workers: int = 1, cluster: str = "") -> list[str]:
+    """The options of `cli.py run` for so many processes, or for a cluster at an address."""
+    found = ["--workers", str(workers)] if workers > 1 else []
+    return [*found, "--cluster", cluster] if cluster else found
+
+
+def _start(arguments: Sequence[str], study_file: Path, settings: Settings) -> int:
+    command = [sys.executable, str(ROOT / "cli.py"), *arguments]
     log = log_path(study_file, settings)
     try:
         log.parent.mkdir(parents=True, exist_ok=True)

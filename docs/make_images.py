@@ -19,6 +19,8 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser
 
 from core.ports import DialogueFilter
+from core.settings import Settings
+from core.shelf import Draft, write_draft
 from core.study_file import load_study
 from storage.store import open_store
 from tests.support.web import ROOT, chromium, served_app
@@ -83,12 +85,24 @@ def _prepare(data: Path, archive: Path | None) -> list[Shot]:
             {"dataset": dataset, "persona": persona, "task": longest.task_id},
             "Launch",
         ),
+        Shot("studies", "studies", {}, "New study"),
+        Shot("study", "studies", {"study": study.name}, "At work"),
+        Shot("define", "studies", {"draft": _draft(data)}, "Save and launch"),
         Shot("dialogues", "dialogues", {"study": study.id}, "Dialogues"),
         Shot("dialogue", "dialogues", {"dialogue": longest.id}, persona),
         Shot("compare", "compare", {"study": study.id}, "Compare"),
         Shot("data", "data", {"dataset": dataset}, "Data"),
         Shot("settings", "settings", {}, "Settings"),
     ]
+
+
+def _draft(data: Path) -> str:
+    """A draft of the sample study, to have its form drawn."""
+    settings = Settings.from_env().model_copy(update={"data_dir": data})
+    text = (ROOT / "assets" / "sample" / "study.yaml").read_text(encoding="utf-8")
+    draft = Draft("5a3b1e00", text.replace("sample-study", "my-study"))
+    write_draft(draft, settings)
+    return draft.id
 
 
 def _cli(data: Path, *args: str) -> None:
@@ -117,7 +131,9 @@ def _take(browser: Browser, address: str, shots: list[Shot], to: Path) -> Iterat
             page.goto(f"{address}/{shot.page}{query}")
             page.get_by_text(shot.wait_for).first.wait_for(timeout=30_000)
             page.wait_for_function(
-                "() => !document.querySelector('[data-testid=stStatusWidget]')", timeout=30_000
+                "() => !document.querySelector("
+                "'[data-testid=stStatusWidget], [data-testid=stSkeleton]')",
+                timeout=30_000,
             )
             page.wait_for_timeout(1500)
             path = to / f"{shot.name}-{scheme}.png"

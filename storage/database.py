@@ -25,6 +25,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from core.errors import AlreadyDecided, NotFound, StoreError, StoreUnavailable
+from storage.tally import Tally
 
 AnySelect = sa.Select[*tuple[Any, ...]]
 AnyRow = sa.Row[*tuple[Any, ...]]
@@ -49,6 +50,7 @@ class Database:
         self.url = parse_url(url)
         self.postgres = self.url.get_backend_name() == "postgresql"
         self.engine = _postgres_engine(self.url) if self.postgres else _sqlite_engine(self.url)
+        self.tally = Tally(self.postgres)
         self._writer = self.engine.execution_options(writes=True)
 
     @property

@@ -23,12 +23,12 @@ from storage.tables import (
     DIALOGUE_BODY,
     INSTRUMENT,
     JUDGEMENT,
-    MODEL_CALL,
     OVERRIDE,
     SPENDING,
     STUDY,
     UNIT,
 )
+from storage.tally import Counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,91 +150,60 @@ def _like(column: Any, part: str, postgres: bool) -> sa.ColumnElement[bool]:
 
 @dataclass
 class _Counts:
+    """What may change: units, and judgements that another try has taken the place of."""
+
     units: dict[str | None, int] = field(default_factory=dict)
-    dialogues: dict[str | None, int] = field(default_factory=dict)
-    judgements: int = 0
-    unscored: int = 0
-    calls: int = 0
-    priced: int = 0
-    cost: float = 0.0
-    cached: int = 0
+    superseded: int = 0
     lost: int = 0
     lost_usd: float = 0.0
-    first: datetime | None = None
-    last: datetime | None = None
 
 
 def progress_of(
     database: Database, now: datetime, study_id: str | None = None
 ) -> list[StudyProgress]:
-    """Counts of one study or of all, from a handful of indexed aggregates in one snapshot."""
+    """Counts of one study or of all, in one snapshot; what was counted before is not read again."""
     light = sa.select(*(c for c in STUDY.c if c.name != "spec"))
     query = _of_study(light, STUDY.c.id, study_id)
-    with database.read() as connection:
+    tally = database.tally
+    with tally.lock, database.read() as connection:
         rows = connection.execute(query.order_by(STUDY.c.created_at.desc(), STUDY.c.id)).all()
-        counts = _counts(connection, study_id)
-    return [_progress(row, counts[row.id], now) for row in rows]
+        kept = tally.look(connection)
+        asked_again = any(kept[row.id].judgements[_UNREACHED] for row in rows)
+        counts = _counts(connection, study_id, asked_again)
+    return [_progress(row, counts[row.id], kept[row.id], now) for row in rows]
 
 
 def _of_study(query: AnySelect, column: Any, study_id: str | None) -> AnySelect:
     return query if study_id is None else query.where(column == study_id)
 
 
-def _counts(connection: sa.Connection, study_id: str | None) -> defaultdict[str, _Counts]:
+def _counts(
+    connection: sa.Connection, study_id: str | None, asked_again: bool
+) -> defaultdict[str, _Counts]:
     counts: defaultdict[str, _Counts] = defaultdict(_Counts)
-
-    def grouped(
-        table: sa.Table, *values: Any, by: tuple[Any, ...] = ()
-    ) -> sa.CursorResult[*tuple[Any, ...]]:
-        query = _of_study(sa.select(table.c.study_id, *by, *values), table.c.study_id, study_id)
-        return connection.execute(query.group_by(table.c.study_id, *by))
-
-    n = sa.func.count()
-    for study, reason, units in grouped(UNIT, n, by=(UNIT.c.stop_reason,)):
-        counts[study].units[reason] = units
-    for study, reason, dialogues in grouped(DIALOGUE, n, by=(DIALOGUE.c.stop_reason,)):
-        counts[study].dialogues[reason] = dialogues
-    times = (sa.func.min(DIALOGUE.c.created_at), sa.func.max(DIALOGUE.c.created_at))
-    for study, first, last in grouped(DIALOGUE, *times):
-        counts[study].first, counts[study].last = first, last
-    for study, status, judgements in grouped(JUDGEMENT, n, by=(JUDGEMENT.c.status,)):
-        counts[study].judgements += judgements
-        counts[study].unscored += judgements if status != "ok" else 0
-    again = _of_study(sa.select(JUDGEMENT.c.study_id, n), JUDGEMENT.c.study_id, study_id)
-    for study, judgements in connection.execute(
-        again.where(superseded()).group_by(JUDGEMENT.c.study_id)
-    ):
-        counts[study].judgements -= judgements
-        counts[study].unscored -= judgements
-    _add_calls(connection, counts, study_id)
+    n, u, j = sa.func.count(), UNIT.c, JUDGEMENT.c
+    units = _of_study(sa.select(u.study_id, u.stop_reason, n), u.study_id, study_id)
+    for study, reason, number in connection.execute(units.group_by(u.study_id, u.stop_reason)):
+        counts[study].units[reason] = number
+    if asked_again:
+        again = _of_study(sa.select(j.study_id, n), j.study_id, study_id).where(superseded())
+        for study, number in connection.execute(again.group_by(j.study_id)):
+            counts[study].superseded = number
+    s = SPENDING.c
+    lost = _of_study(sa.select(s.study_id, s.lost_calls, s.lost_usd), s.study_id, study_id)
+    for study, number, usd in connection.execute(lost):
+        counts[study].lost, counts[study].lost_usd = number, usd
     return counts
 
 
-def _add_calls(
-    connection: sa.Connection, counts: defaultdict[str, _Counts], study_id: str | None
-) -> None:
-    c = MODEL_CALL.c
-    # A request that failed has no answer to be priced by, and leaves the rest known.
-    answered = sa.func.sum(sa.case((c.error == "", 1), else_=0))
-    cached = sa.func.sum(sa.case((c.cached, 1), else_=0))
-    sums = (answered, sa.func.count(c.cost_usd), sa.func.sum(c.cost_usd), cached)
-    called = _of_study(sa.select(c.study_id, *sums), c.study_id, study_id).group_by(c.study_id)
-    for study, calls, known, cost, shared in connection.execute(called):
-        found = counts[study]
-        found.calls, found.priced, found.cost, found.cached = calls, known, cost or 0.0, shared
-    s = SPENDING.c
-    lost = _of_study(sa.select(s.study_id, s.lost_calls, s.lost_usd), s.study_id, study_id)
-    for study, calls, usd in connection.execute(lost):
-        counts[study].lost, counts[study].lost_usd = calls, usd
-
-
-def _progress(row: AnyRow, counts: _Counts, now: datetime) -> StudyProgress:
+def _progress(row: AnyRow, counts: _Counts, kept: Counts, now: datetime) -> StudyProgress:
     """A collection without units counts its dialogues as its units."""
-    ended = counts.units or counts.dialogues
+    ended: Mapping[Any, int] = counts.units or kept.dialogues
+    judgements = kept.judgements.total() - counts.superseded
     reasons = {str(r): n for r, n in sorted(ended.items(), key=str) if r is not None}
     done = sum(n for reason, n in reasons.items() if StopReason(reason).judged)
-    known = counts.priced == counts.calls
-    started = row.started_at or counts.first
+    known = kept.priced == kept.calls
+    started = row.started_at or kept.first
     return StudyProgress(
         study_id=row.id,
         study=row.name,
@@ -242,17 +211,17 @@ def _progress(row: AnyRow, counts: _Counts, now: datetime) -> StudyProgress:
         units=sum(ended.values()),
         done=done,
         failed=sum(reasons.values()) - done,
-        judgements=counts.judgements,
-        unscored=counts.unscored,
-        cost_usd=counts.cost if known else None,
+        judgements=judgements,
+        unscored=judgements - kept.judgements["ok"],
+        cost_usd=kept.cost if known else None,
         cost_known=known,
         stop_reasons=reasons,
-        seconds=_seconds(started, counts.last),
+        seconds=_seconds(started, kept.last),
         heartbeat_at=row.heartbeat_at,
         message=row.message,
         possibly_paid=counts.lost,
         possibly_paid_usd=counts.lost_usd,
-        cached_calls=counts.cached,
+        cached_calls=kept.cached,
         stalled=row.state == StudyState.RUNNING and _silent(row.heartbeat_at, now),
     )
 

@@ -13,6 +13,7 @@ from storage.dialogues import Dialogues
 from storage.judgements import Judgements
 from storage.ledger import Ledger
 from storage.migrate import migrate
+from storage.progress import Monitoring
 from storage.studies import Studies
 from storage.tables import (
     DATASET,
@@ -28,7 +29,7 @@ from storage.tables import (
 _RECENT = 10_000
 
 
-class SqlStore(Datasets, Studies, Ledger, Dialogues, Judgements):
+class SqlStore(Datasets, Studies, Ledger, Dialogues, Judgements, Monitoring):
     """`core.ports.Store` over one database. Safe to share between threads.
 
     Each method is one short transaction. Leases and heartbeats use the clock `now`: on several

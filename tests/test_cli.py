@@ -324,3 +324,11 @@ def test_doctor_says_what_works_here(run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert ran.code == 0
     assert ran.json["ok"] is True
     assert "sk-very-secret" not in ran.out + ran.err
+
+
+def test_a_dry_run_estimates_and_runs_nothing(run: Run) -> None:
+    value = run("run", "assets/sample/study.yaml", "--dry-run", "--json").json
+    assert (value["units"], value["scenarios"], value["personas"]) == (480, 120, 14)
+    assert value["calls"] == {"low": 0, "expected": 0, "high": 0}
+    assert run("status", "--json").json["studies"] == []
+    assert "Nothing was run." in run("run", "assets/sample/study.yaml", "--dry-run").out

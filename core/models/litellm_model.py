@@ -178,7 +178,7 @@ class LitellmModel:
         if (own := prices(request.spec)) is not None:
             return own.cost(prompt, int(limit))
         litellm = load_litellm()
-        if not _priced(litellm, request.spec.model):
+        if not priced(litellm, request.spec.model):
             return None
         parts = litellm.cost_per_token(
             model=request.spec.model, prompt_tokens=prompt, completion_tokens=int(limit)
@@ -306,7 +306,7 @@ def _cost(litellm: Any, spec: ModelSpec, heard: _Heard) -> float | None:
     """Dollars by the spec's prices, else by litellm's list; None where nobody knows."""
     if (own := prices(spec)) is not None:
         return own.cost(*heard.tokens)
-    if heard.tokens[0] is None or not _priced(litellm, spec.model):
+    if heard.tokens[0] is None or not priced(litellm, spec.model):
         return None
     if heard.cost is not None:
         return heard.cost
@@ -318,7 +318,7 @@ def _cost(litellm: Any, spec: ModelSpec, heard: _Heard) -> float | None:
 
 
 @functools.lru_cache(maxsize=256)
-def _priced(litellm: Any, model: str) -> bool:
+def priced(litellm: Any, model: str) -> bool:
     """Whether the list states prices for the model; litellm itself takes a missing one for 0."""
     try:
         entry = litellm.model_cost[litellm.get_model_info(model)["key"]]

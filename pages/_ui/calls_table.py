@@ -44,7 +44,7 @@ def _row(call: ModelCall) -> dict[str, str]:
         "Tokens in / out": f"{_known(call.tokens_in)} / {_known(call.tokens_out)}",
         "Time": text.duration(call.seconds),
         "Cost": text.money(call.cost_usd),
-        "Tries": str(call.attempts),
+        "Tries": "cached" if call.cached else str(call.attempts),
     }
 
 

@@ -22,6 +22,13 @@ def show(query: Query) -> None:
     found = dialogue_query.count(query)
     left, right = st.columns([3, 1], vertical_alignment="center")
     left.caption(f"{text.plural(everything, 'dialogue')}, {text.count(found)} shown")
+    if query.where.study_id is not None:
+        st.page_link(
+            frame.path("studies"),
+            label="Monitor of this study",
+            icon=":material/monitoring:",
+            query_params={"study": query.where.study_id},
+        )
     if query.filtered:
         right.button(
             "Clear filters",

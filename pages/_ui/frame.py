@@ -18,6 +18,7 @@ SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "Run": (
         ("launch", "Launch", ":material/play_circle:"),
+        ("studies", "Studies", ":material/science:"),
         ("dialogues", "Dialogues", ":material/forum:"),
     ),
     "Findings": (("compare", "Compare", ":material/bar_chart:"),),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+import yaml
 
 from core.types import ModelSpec
 from pages._ui import text, wiring
@@ -41,6 +42,7 @@ class Picker:
     default: str
     optional: bool = False
     temperature: str = "0"
+    free: bool = False  # every parameter, as text, instead of a temperature alone
 
     def choose(self) -> Choice:
         """Draw the widgets; returns what stands in them, checked without sending anything."""
@@ -68,7 +70,8 @@ class Picker:
         return ModelSpec((name or "").strip())
 
     def _tuned(self, spec: ModelSpec) -> ModelSpec:
-        with st.expander("Address and temperature", icon=":material/tune:"):
+        what = "parameters" if self.free else "temperature"
+        with st.expander(f"Address and {what}", icon=":material/tune:"):
             base = st.text_input(
                 "Address of an OpenAI-compatible server",
                 key=f"{self.key}.base",
@@ -76,6 +79,8 @@ class Picker:
                 max_chars=500,
                 persist_state="session",
             )
+            if self.free:
+                return ModelSpec(spec.model, (base or "").strip() or None, self._params())
             temperature = st.number_input(
                 "Temperature",
                 min_value=0.0,
@@ -88,6 +93,36 @@ class Picker:
             )
         params: dict[str, Any] = {} if temperature is None else {"temperature": temperature}
         return ModelSpec(spec.model, (base or "").strip() or None, params)
+
+    def _params(self) -> dict[str, Any]:
+        """What stands in the field of parameters; nothing while it is no mapping."""
+        text_ = st.text_area(
+            "Parameters (YAML or JSON)",
+            key=f"{self.key}.params",
+            placeholder="temperature: 0\nmax_tokens: 800",
+            height=90,
+            persist_state="session",
+        )
+        found = params_of(text_ or "")
+        if isinstance(found, str):
+            st.warning(NO_MAPPING, icon=":material/data_object:")
+            return {}
+        return found
+
+
+NO_MAPPING = "Parameters are a mapping, such as temperature: 0 on a line of its own."
+
+
+def params_of(words: str) -> dict[str, Any] | str:
+    """The parameters that a text in YAML or JSON states, or the text when it is no mapping."""
+    try:
+        found = yaml.safe_load(words)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return words
+    if found is None:
+        return {}
+    plain = isinstance(found, dict) and all(isinstance(name, str) for name in found)
+    return found if plain else words
 
 
 def fill(key: str, spec: ModelSpec | None) -> None:

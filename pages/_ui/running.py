@@ -47,7 +47,7 @@ def show(progress: Sequence[StudyProgress]) -> None:
 
 
 def _study(progress: StudyProgress) -> None:
-    left, right = st.columns([6, 1], vertical_alignment="center")
+    left, right = st.columns([6, 2], vertical_alignment="center")
     ended = progress.done + progress.failed
     words = text.escape_md(_words(progress, ended), one_line=True)
     with left:
@@ -55,7 +55,13 @@ def _study(progress: StudyProgress) -> None:
             st.progress(ended / progress.units, text=words)
         else:
             st.markdown(words)
-    with right:
+    with right, st.container(horizontal=True, gap="small"):
+        st.page_link(
+            frame.path("studies"),
+            label="Monitor",
+            icon=":material/monitoring:",
+            query_params={"study": progress.study_id},
+        )
         st.page_link(
             frame.path("dialogues"),
             label="Read",
@@ -65,7 +71,7 @@ def _study(progress: StudyProgress) -> None:
 
 
 def _words(progress: StudyProgress, ended: int) -> str:
-    told = [progress.study, _state(progress), _count(progress, ended)]
+    told = [progress.study, state_label(progress), _count(progress, ended)]
     if progress.failed:
         told.append(f"{text.count(progress.failed)} failed")
     if progress.unscored:
@@ -77,7 +83,13 @@ def _words(progress: StudyProgress, ended: int) -> str:
     return " · ".join(told)
 
 
-def _state(progress: StudyProgress) -> str:
+def spent_label(progress: StudyProgress) -> str:
+    """What was paid in words: `nothing`, a sum, or `unknown`."""
+    return "nothing" if progress.cost_usd == 0 else text.money(progress.cost_usd)
+
+
+def state_label(progress: StudyProgress) -> str:
+    """The state of a study in words."""
     if progress.stalled:
         return "stopped without a word; resume it"
     return _STATES[progress.state]

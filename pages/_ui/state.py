@@ -19,6 +19,11 @@ def get(name: str) -> str | None:
     return value if value is not None and _ID.fullmatch(value) else None
 
 
+def fits(value: str) -> bool:
+    """Whether a value can stand in the address as an id or name."""
+    return _ID.fullmatch(value) is not None
+
+
 def choice(name: str, options: Sequence[str], default: str | None = None) -> str | None:
     """A query parameter that must be one of `options`; otherwise `default`."""
     value = get(name)

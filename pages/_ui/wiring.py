@@ -13,6 +13,7 @@ from core.parties.lexicon import Lexicon, build_lexicon
 from core.ports import Store
 from core.sample import ensure_sample
 from core.settings import Settings
+from core.types import ModelSpec
 
 if TYPE_CHECKING:
     from core.models.litellm_model import LitellmModel
@@ -34,6 +35,13 @@ def model() -> LitellmModel:
     litellm itself is loaded with the first call.
     """
     return _model(settings())
+
+
+def token_price(spec: ModelSpec) -> tuple[float, float] | None:
+    """Dollars of a token sent and one received, or None when they are not known."""
+    from core.models.price_list import token_price as found
+
+    return found(spec)
 
 
 def lexicon(dataset: str) -> Lexicon:

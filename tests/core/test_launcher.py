@@ -11,7 +11,14 @@ import pytest
 
 from core import launcher
 from core.errors import StudyError
-from core.launcher import is_running, last_words, log_path, start_run
+from core.launcher import (
+    is_running,
+    last_words,
+    log_path,
+    start_resume,
+    start_run,
+    study_path,
+)
 from core.settings import Settings
 
 Fake = Callable[[str], None]
@@ -41,6 +48,14 @@ def test_the_process_gets_the_file_and_these_settings(fake_cli: Fake, tmp_path: 
     study = tmp_path / "study; rm -rf x.yaml"
     wait_for_end(start_run(study, settings))
     assert last_words(study, settings) == f"{['run', str(study)]} {settings.database_url} 8765"
+
+
+def test_a_study_is_resumed_by_name_and_speaks_into_the_log_of_its_file(fake_cli: Fake) -> None:
+    fake_cli("print(sys.argv[1:])")
+    settings = Settings.from_env()
+    wait_for_end(start_resume("pilot", settings, ["--failed"]))
+    said = last_words(study_path("pilot", settings), settings)
+    assert said == f"{['resume', 'pilot', '--failed']}"
 
 
 def test_the_process_leads_a_session_of_its_own(fake_cli: Fake, tmp_path: Path) -> None:
