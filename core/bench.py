@@ -47,14 +47,16 @@ class Judging:
 class Bench:
     """What making one dialogue needs beside the unit: people, words and a line to models.
 
-    `pool` lends threads to the questions of judges; without it they are put one by one.
-    `patience` is what it has with a database that does not answer.
+    Judges use that line too, unless they have their own. `pool` lends threads to their
+    questions; without it they are put one by one. `patience` is what it has with a database
+    that does not answer.
     """
 
     store: Store
     dataset: str
     lexicon: Lexicon
     line: Line
+    judge_line: Line | None = None
     pool: Executor | None = None
     patience: Patience = Patience(seconds=0)
     _personas: OrderedDict[str, Persona] = field(default_factory=OrderedDict)
@@ -86,14 +88,16 @@ class Bench:
 
     def calls(self, scope: str, study_id: str, specs: Sequence[ModelSpec]) -> Calls:
         """The call log of a scope; scripted parties need none."""
-        return self.logs(scope, study_id, specs)()
+        return self.logs(scope, study_id, specs, self.line)()
 
-    def logs(self, scope: str, study_id: str, specs: Sequence[ModelSpec]) -> Callable[[], Calls]:
+    def logs(
+        self, scope: str, study_id: str, specs: Sequence[ModelSpec], line: Line
+    ) -> Callable[[], Calls]:
         """Makes call logs of one scope that each count for themselves, reading it once."""
         if all(spec.scripted for spec in specs):
             return NoCalls
         recorded = self.patience(lambda: self.store.list_calls(scope))
-        return lambda: CallLog(scope, study_id, self.line, recorded)
+        return lambda: CallLog(scope, study_id, line, recorded)
 
     def _people(self, ids: set[str]) -> dict[str, Persona]:
         with self._lock:
@@ -199,7 +203,8 @@ def _questions(
     versions of one rubric is answered first.
     """
     scope = f"{dialogue.id}:{digest(entry.spec.to_dict())[:8]}"
-    logs = bench.logs(scope, dialogue.study_id, [entry.spec])
+    line = bench.judge_line or bench.line
+    logs = bench.logs(scope, dialogue.study_id, [entry.spec], line)
     for rubric in entry.rubrics:
         yield from questions(
             dialogue,

@@ -10,11 +10,12 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from core.errors import ModelError
-from core.limits import Limiter
 from core.ports import ChatModel, ChatRequest, IsCancelled, OnDelta, Reply
 from core.types import ModelCall
 
@@ -25,6 +26,16 @@ def never() -> bool:
     return False
 
 
+class Admission(Protocol):
+    """What lets a call go out: limits, as `limits.Limiter` keeps them."""
+
+    def admit(
+        self, request: ChatRequest, model: ChatModel, is_cancelled: IsCancelled
+    ) -> AbstractContextManager[Callable[[Reply], None]]:
+        """Wait for a place, then hand over a function that books the answer."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """How calls go out: the model, its limits, and where answers are kept.
@@ -33,7 +44,7 @@ class Line:
     """
 
     model: ChatModel
-    limiter: Limiter
+    limiter: Admission
     record: Record
     now: Callable[[], datetime]
     is_cancelled: IsCancelled = never

@@ -47,7 +47,7 @@ def judge_again(
         return added
 
     with ThreadPoolExecutor(_THREADS) as pool:
-        bench = Bench(store, dialogue.dataset or "", lexicon, line, pool)
+        bench = Bench(store, dialogue.dataset or "", lexicon, line, pool=pool)
         tasks = [partial(rate, rubric) for rubric in _left(dialogue, judging, rated)]
         return tuple(j for added in side_by_side(tasks, pool) for j in added)
 

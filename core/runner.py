@@ -33,6 +33,7 @@ from core.judging import MOST_HELPERS
 from core.limits import BudgetReached, Caps, Limiter
 from core.patience import PATIENT, Patience
 from core.ports import ChatModel, Finished, Store, Study
+from core.turns import InTurn, Rank, Turns
 from core.types import Scenario, StopReason, StudyProgress, StudyState, WorkUnit
 from core.writer import GroupWriter
 
@@ -108,10 +109,15 @@ class Runner:
         self._caps, self._stop, self._patience = caps, _Stop(), patience
         self._writer = GroupWriter(store, patience)
         self._unwritten: deque[Future[None]] = deque()
-        asked = Halting(model, self._stop.note)
-        line = Line(asked, Limiter(caps), self._writer.call, clock, self._stop.event.is_set)
-        self._bench = Bench.open(store, self.spec.dataset, line)
-        self._bench.patience = patience
+        asked, limiter = Halting(model, self._stop.note), Limiter(caps)
+        self._turns = Turns(caps.concurrency)
+
+        def line(rank: Rank) -> Line:
+            admission = InTurn(limiter, self._turns, rank)
+            return Line(asked, admission, self._writer.call, clock, self._stop.event.is_set)
+
+        self._bench = Bench.open(store, self.spec.dataset, line(Rank.DIALOGUE))
+        self._bench.judge_line, self._bench.patience = line(Rank.JUDGE), patience
         self._judging = Judging.of(self.spec.judges)
         self._ended = 0
 
@@ -258,6 +264,8 @@ class Runner:
                 self.study.id, self.owner, limit=room, lease_seconds=LEASE_SECONDS
             )
         )
+        if len(claimed) < room:
+            self._turns.last_lap()
         if not claimed:
             return set()
         scenarios = self._bench.prepare([unit for unit, _ in claimed])
