@@ -47,8 +47,9 @@ class Judging:
 class Bench:
     """What making one dialogue needs beside the unit: people, words and a line to models.
 
-    `pool` lends threads to the questions of judges; without it they are put one by one.
-    `patience` is what it has with a database that does not answer.
+    Judges use that line too, unless they have their own. `pool` lends threads to their
+    questions; without it they are put one by one. `patience` is what it has with a database
+    that does not answer.
     """
 
     store: Store

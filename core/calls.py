@@ -124,7 +124,6 @@ class CallLog:
 
     def _keep(self, call: ModelCall, entry: OpenCall | None) -> None:
         gate = self._line.gate
-        gate.answered(entry)
         try:
             self._line.record(call, entry)
         except BaseException:

@@ -1,5 +1,10 @@
 """The gate that model calls of one process go out through, in the order in which they came.
 
+First come, first served, so that all open dialogues come along evenly. Near the end of a study
+that is not enough: what is left are a few long dialogues, whose calls can only follow each
+other, and many questions of judges, which can go at any time. So from then on dialogues go
+first, and judges fill the places that these leave free (decision 9).
+
 What may go out is decided in the database, because other processes work under the same limits;
 one thread asks for all that wait, so that many calls cost one transaction.
 """
@@ -25,6 +30,7 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 0.1
 RENEW_SECONDS = 5.0
 MOST_AT_ONCE = 128
+JUDGES = "judge:"  # what the name of a judging party begins with
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,11 @@ class Wish:
 
 
 class Gate(Protocol):
-    """Lets calls out. Each that was admitted ends in exactly one of the other four ways."""
+    """Lets calls out. Each that was admitted ends in exactly one of the other three ways.
+
+    Until its answer is stored a call keeps its place, so that never more answers than places
+    can be lost with the process.
+    """
 
     def admit(self, wish: Wish, model: ChatModel, is_cancelled: IsCancelled) -> OpenCall | None:
         """Wait for a place. None where no ledger is kept.
@@ -48,10 +58,6 @@ class Gate(Protocol):
         Raises `BudgetReached`, `Cancelled`, or `ModelMisconfigured` when a budget is set and
         the price of the model is unknown.
         """
-        ...
-
-    def answered(self, call: OpenCall | None) -> None:
-        """Its place is free, though its answer is not stored yet."""
         ...
 
     def stored(self, call: OpenCall | None) -> None:
@@ -75,10 +81,10 @@ class Unlimited:
         if is_cancelled():
             raise Cancelled("Stopped before a call to the model.")
 
-    def answered(self, call: OpenCall | None) -> None:
+    def stored(self, call: OpenCall | None) -> None:
         del call
 
-    stored = unused = lost = answered
+    unused = lost = stored
 
 
 @dataclass(eq=False)
@@ -86,6 +92,7 @@ class _Ticket:
     """A call that waits for its place."""
 
     call: OpenCall
+    judging: bool = False
     decided: threading.Event = field(default_factory=threading.Event)
     verdict: Verdict | None = None
     error: Exception | None = None
@@ -103,8 +110,8 @@ class LedgerGate:
         self._numbers = itertools.count()
         self._waiting: deque[_Ticket] = deque()
         self._out: set[str] = set()  # admitted, and not stored, lost or unused yet
-        self._answered: set[str] = set()  # of these, those that hold no place any more
         self._changed = threading.Condition()
+        self._last_lap = False
         self._closed = threading.Event()
         self._threads = [
             threading.Thread(target=work, name=name, daemon=True)
@@ -113,10 +120,15 @@ class LedgerGate:
         for thread in self._threads:
             thread.start()
 
+    def last_lap(self) -> None:
+        """From now on, calls of dialogues go before those of judges."""
+        with self._changed:
+            self._last_lap = True
+
     # --- one call -----------------------------------------------------------------------------
 
     def admit(self, wish: Wish, model: ChatModel, is_cancelled: IsCancelled) -> OpenCall:
-        ticket = _Ticket(self._open(wish, model))
+        ticket = _Ticket(self._open(wish, model), wish.party.startswith(JUDGES))
         with self._changed:
             self._waiting.append(ticket)
             self._changed.notify_all()
@@ -130,17 +142,10 @@ class LedgerGate:
             raise Cancelled("Stopped before a call to the model.")
         return ticket.call
 
-    def answered(self, call: OpenCall | None) -> None:
-        assert call is not None
-        with self._changed:
-            self._answered.add(call.id)
-            self._changed.notify_all()
-
     def stored(self, call: OpenCall | None) -> None:
         assert call is not None
         with self._changed:
             self._out.discard(call.id)
-            self._answered.discard(call.id)
             self._changed.notify_all()
 
     def unused(self, call: OpenCall | None) -> None:
@@ -214,16 +219,20 @@ class LedgerGate:
         """The tickets to ask for, as soon as one of them may have a place; empty at the end."""
         with self._changed:
             while not self._closed.is_set():
-                if self._waiting and len(self._out) - len(self._answered) < self.caps.concurrency:
-                    return list(itertools.islice(self._waiting, MOST_AT_ONCE))
+                if self._waiting and len(self._out) < self.caps.concurrency:
+                    return self._first()
                 self._changed.wait(POLL_SECONDS if self._waiting else None)
         return []
 
+    def _first(self) -> list[_Ticket]:
+        waiting = list(self._waiting)
+        if self._last_lap:
+            waiting.sort(key=lambda ticket: ticket.judging)
+        return waiting[:MOST_AT_ONCE]
+
     def _ask(self, batch: Sequence[_Ticket]) -> list[Verdict]:
         calls = [ticket.call for ticket in batch]
-        with self._changed:
-            answered = frozenset(self._answered)
-        return self._patience(lambda: self._store.admit_calls(calls, self.caps, answered=answered))
+        return self._patience(lambda: self._store.admit_calls(calls, self.caps))
 
     def _settle(self, batch: Sequence[_Ticket], verdicts: Sequence[Verdict]) -> bool:
         """Tell each ticket what was decided; whether anything was."""

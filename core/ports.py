@@ -310,13 +310,8 @@ class Store(Protocol):
         ...
 
     # the ledger of calls that are out
-    def admit_calls(
-        self, calls: Sequence[OpenCall], caps: Caps, *, answered: Collection[str]
-    ) -> list[Verdict]:
-        """Decide by `core.ledger.decide` which calls may go out, and write those down.
-
-        `answered` are ids of calls that hold no place any more, though they are not struck out.
-        """
+    def admit_calls(self, calls: Sequence[OpenCall], caps: Caps) -> list[Verdict]:
+        """Decide by `core.ledger.decide` which calls may go out, and write those down."""
         ...
 
     def end_calls(self, calls: Sequence[OpenCall], *, lost: bool) -> None:

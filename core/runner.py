@@ -276,6 +276,8 @@ class Runner:
                 self.study.id, self.owner, limit=room, lease_seconds=LEASE_SECONDS
             )
         )
+        if len(claimed) < room:
+            self._gate.last_lap()
         if not claimed:
             return set()
         scenarios = self._bench.prepare([unit for unit, _ in claimed])

@@ -22,9 +22,8 @@ def side_by_side(tasks: Sequence[Callable[[], T]], pool: Executor | None) -> lis
     work = _Work(tasks)
     helpers = [pool.submit(work.help) for _ in tasks[1:]]
     work.help()
-    for helper in helpers:
-        helper.cancel()  # those that have not begun are not needed any more
-    wait(helpers)
+    # Those that have not begun are not needed any more, and may be long in beginning.
+    wait([helper for helper in helpers if not helper.cancel()])
     if work.error is not None:
         raise work.error
     return [work.results[i] for i in range(len(tasks))]

@@ -56,6 +56,11 @@ def one_of(column: str, values: Iterable[StrEnum]) -> sa.CheckConstraint:
     return sa.CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
 
 
+def only_where(condition: str) -> dict[str, Any]:
+    """Options of an index over the rows that fit a condition, for both engines."""
+    return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
+
+
 class Base(SQLModel):
     """What all tables share: metadata of their own, which a reloaded module makes anew."""
 

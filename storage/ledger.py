@@ -6,7 +6,7 @@ PostgreSQL by a lock that lasts for one short transaction, on SQLite because the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -32,9 +32,7 @@ class Ledger:
     _db: Database
     _now: Callable[[], datetime]
 
-    def admit_calls(
-        self, calls: Sequence[OpenCall], caps: Caps, *, answered: Collection[str]
-    ) -> list[Verdict]:
+    def admit_calls(self, calls: Sequence[OpenCall], caps: Caps) -> list[Verdict]:
         """Decide by `core.ledger.decide` which calls may go out, and write those down."""
         now = self._now().timestamp()
         verdicts = [Verdict.WAIT] * len(calls)
@@ -45,7 +43,7 @@ class Ledger:
             admitted = []
             for study_id in dict.fromkeys(call.study_id for call in calls):
                 mine = [i for i, call in enumerate(calls) if call.study_id == study_id]
-                standing = _standing(connection, calls[mine[0]], caps, answered, now)
+                standing = _standing(connection, calls[mine[0]], caps, now)
                 found = decide([calls[i] for i in mine], caps, standing)
                 for i, verdict in zip(mine, found, strict=True):
                     verdicts[i] = verdict
@@ -148,11 +146,9 @@ def _strike_out(connection: sa.Connection, ended: Sequence[dict[str, Any]], now:
     connection.execute(struck.values(ended_at=now, **values), list(ended))
 
 
-def _standing(
-    connection: sa.Connection, asking: OpenCall, caps: Caps, answered: Collection[str], now: float
-) -> Standing:
+def _standing(connection: sa.Connection, asking: OpenCall, caps: Caps, now: float) -> Standing:
     c, study_id = OPEN_CALL.c, asking.study_id
-    living = sa.and_(c.lease_until > now, ~among(c.id, answered))
+    living = c.lease_until > now
     flying = sa.case((living, 1), else_=0)
     ours = sa.case((sa.and_(living, c.owner == asking.owner), 1), else_=0)
     totals = sa.select(*(sa.func.coalesce(sa.func.sum(n), 0) for n in (flying, ours, c.worst_usd)))

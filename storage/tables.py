@@ -20,6 +20,7 @@ from storage.fields import (
     json_field,
     key_field,
     one_of,
+    only_where,
     ref_field,
     text_field,
     time_field,
@@ -169,13 +170,7 @@ class UnitRow(Base, table=True):
     __tablename__ = "unit"
     __table_args__ = (
         sa.Index(None, "study_id", "stop_reason", "seq"),
-        sa.Index(
-            None,
-            "study_id",
-            "owner",
-            sqlite_where=sa.text("owner IS NOT NULL"),
-            postgresql_where=sa.text("owner IS NOT NULL"),
-        ),
+        sa.Index(None, "study_id", "owner", **only_where("owner IS NOT NULL")),
         one_of("stop_reason", StopReason),
         one_of("kind", TaskKind),
     )
@@ -263,18 +258,11 @@ class ModelCallRow(Base, table=True):
             "number",
             "request_hash",
             unique=True,
-            sqlite_where=sa.text("error = ''"),
-            postgresql_where=sa.text("error = ''"),
+            **only_where("error = ''"),
         ),
         sa.Index(None, "scope"),
         sa.Index(None, "study_id", "cost_usd"),
-        sa.Index(
-            "ix_model_call_retried",
-            "study_id",
-            "seq",
-            sqlite_where=sa.text("attempts > 1"),
-            postgresql_where=sa.text("attempts > 1"),
-        ),
+        sa.Index("ix_model_call_retried", "study_id", "seq", **only_where("attempts > 1")),
         {"sqlite_autoincrement": True},
     )
 
@@ -468,8 +456,7 @@ sa.Index(
     sa.func.coalesce(JUDGEMENT.c.turn, sa.text("-1")),
     unique=True,
     # A judge that could not be reached may be asked again; what it then says stands beside.
-    sqlite_where=sa.text("status <> 'model_error'"),
-    postgresql_where=sa.text("status <> 'model_error'"),
+    **only_where("status <> 'model_error'"),
 )
 sa.Index(
     "uq_override_chain",

@@ -91,6 +91,7 @@ def test_study_is_run_shown_judged_again_compared_and_exported(run: Run, tmp_pat
     assert ran.json["judgements"] == 96
 
     assert run("status", "small", "--json").json["done"] == 48
+    assert run("status", "small", "--json").json["stalled"] is False
     assert run("status", "--json").json["studies"][0]["study"] == "small"
 
     again = run("run", study_file(tmp_path), "--json")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from core.sample import ensure_sample
 from core.settings import Settings
 from core.study import check_study, plan
 from core.study_file import load_study
+from core.types import StudyState
 from storage.store import open_store
 from tests.builders import NOW
 from tests.support.answers import WEIRD_TEXT, Received
@@ -70,6 +72,18 @@ def start(folder: Path, file: Path) -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, cwd=ROOT, env=world, stdout=subprocess.PIPE, stderr=log)
 
 
+def stalled(folder: Path, *, seconds: float) -> bool:
+    """Whether the study will be called stalled so many seconds from now."""
+    later = now() + timedelta(seconds=seconds)
+    store = open_store(f"sqlite:///{folder / 'rapport.db'}", now=lambda: later)
+    try:
+        progress = store.progress(store.get_study("through-litellm").id)
+        assert progress.state is StudyState.RUNNING
+        return progress.stalled
+    finally:
+        store.close()
+
+
 @pytest.mark.slow
 def test_killed_run_goes_on_and_pays_for_no_answered_call_again(tmp_path: Path) -> None:
     """`kill -9` twice on the way; what was in flight may be asked twice, nothing else."""
@@ -87,6 +101,7 @@ def test_killed_run_goes_on_and_pays_for_no_answered_call_again(tmp_path: Path) 
             assert process.stdout is not None
             process.stdout.close()
             in_flight += CONCURRENCY
+            assert stalled(tmp_path, seconds=31)
         process = start(tmp_path, file)
         out, _ = process.communicate(timeout=120)
         assert process.returncode == 0, (tmp_path / "run.log").read_text(encoding="utf-8")[-2000:]

@@ -48,7 +48,6 @@ def gate_of(store: Any, caps: Caps, **options: Any) -> Iterator[LedgerGate]:
 def answer(store: Any, gate: LedgerGate, call: OpenCall | None, cost: float | None = 0.01) -> None:
     """What the call log does when an answer has come."""
     assert call is not None
-    gate.answered(call)
     logged = replace(
         make_call(call.scope, seq=call.seq), study_id=call.study_id, party=call.id, cost_usd=cost
     )
@@ -106,15 +105,13 @@ def test_two_gates_share_the_places_and_neither_starves(store: SqlStore) -> None
     assert min(shares) > 0.1 * sum(shares)
 
 
-def test_place_is_free_when_the_answer_is_there_though_it_is_not_stored_yet(
-    store: SqlStore,
-) -> None:
+def test_call_keeps_its_place_until_its_answer_is_stored(store: SqlStore) -> None:
     with gate_of(store, Caps(concurrency=1)) as gate:
         first = gate.admit(wish(0), Answers([]), never)
-        gate.answered(first)
-        second = gate.admit(wish(1), Answers([]), never)
-        assert second is not None
-        gate.unused(second)
+        with pytest.raises(Cancelled):
+            gate.admit(wish(1), Answers([]), lambda: not threading.Event().wait(0.3))
+        answer(store, gate, first)
+        gate.unused(gate.admit(wish(1), Answers([]), never))
 
 
 @contextmanager
@@ -133,7 +130,7 @@ def test_requests_per_minute_hold_over_a_sliding_minute(database_url: str) -> No
 
         def ask(number: int) -> Verdict:
             call = OpenCall(f"c{number}", "s1", "u", "user", number, "h", "openai", "me")
-            return store.admit_calls([call], caps, answered=())[0]
+            return store.admit_calls([call], caps)[0]
 
         assert [ask(0), ask(1), ask(2)] == [Verdict.GO, Verdict.GO, Verdict.WAIT]
         moment[0] += 59.9
@@ -202,7 +199,7 @@ def test_call_of_a_dead_process_stays_counted_for_good(store: SqlStore) -> None:
     machine, _, rest = process_owner().rpartition(":")
     dead = f"{machine.rpartition(':')[0]}:999999999:{rest}"
     lost = OpenCall("x", "s1", "u", "user", 0, "h", "openai", dead, 0.9)
-    assert store.admit_calls([lost], Caps(1), answered=()) == [Verdict.GO]
+    assert store.admit_calls([lost], Caps(1)) == [Verdict.GO]
     with gate_of(store, Caps(concurrency=1, budget_usd=1.0)) as gate:
         with pytest.raises(BudgetReached):
             gate.admit(wish(1), Answers([], price=0.2), never)
@@ -252,6 +249,29 @@ def test_everybody_who_waits_hears_that_the_database_is_away() -> None:
 def test_admission_whose_word_was_lost_is_given_again(store: SqlStore) -> None:
     call = OpenCall("c", "s1", "u", "user", 0, "h", "openai", "me")
     for _ in range(2):
-        assert store.admit_calls([call], Caps(1), answered=()) == [Verdict.GO]
+        assert store.admit_calls([call], Caps(1)) == [Verdict.GO]
     other = replace(call, id="d")
-    assert store.admit_calls([other], Caps(1), answered=()) == [Verdict.WAIT]
+    assert store.admit_calls([other], Caps(1)) == [Verdict.WAIT]
+
+
+def test_on_the_last_lap_calls_of_dialogues_go_before_those_of_judges(store: SqlStore) -> None:
+    order: list[str] = []
+    parties = ["judge:a", "judge:b", "user", "assistant"]
+
+    def one(party: str) -> None:
+        call = gate.admit(Wish("s1", party, party, 0, REQUEST), Answers([]), never)
+        order.append(party)
+        answer(store, gate, call)
+
+    with gate_of(store, Caps(concurrency=1)) as gate, ThreadPoolExecutor(4) as pool:
+        first = gate.admit(wish(), Answers([]), never)
+        gate.last_lap()
+        waits = []
+        for party in parties:
+            waits.append(pool.submit(one, party))
+            while len(gate._waiting) < len(waits):
+                time.sleep(0.01)
+        answer(store, gate, first)
+        for wait in waits:
+            wait.result(30)
+    assert order == ["user", "assistant", "judge:a", "judge:b"]

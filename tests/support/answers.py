@@ -46,6 +46,7 @@ class Fault(StrEnum):
     CUT_STREAM = "cut_stream"
     STALL_STREAM = "stall_stream"
     WEIRD = "weird"
+    SLOW = "slow"
 
     @property
     def breaks_body(self) -> bool:

@@ -45,6 +45,7 @@ Scripted = Answer | Fault | str
 Rule = Callable[[Received], Scripted | None]
 
 STALL_SECONDS = 3600.0
+SLOW_SECONDS = 0.5  # for a whole answer that dribbles in, whether it is streamed or not
 
 
 def _as_answer(value: Scripted) -> Answer:
@@ -279,6 +280,8 @@ class Provider:
         writer.write(head(200, {"content-type": "text/event-stream", "connection": "close"}))
         pause = self.piece_seconds if answer.piece_seconds is None else answer.piece_seconds
         events = list(stream_events(received, answer, self.piece))
+        if answer.fault is Fault.SLOW:
+            pause = SLOW_SECONDS / len(events)
         for number, event in enumerate(events):
             if answer.fault is Fault.CUT_STREAM and number >= len(events) // 2:
                 writer.transport.abort()
@@ -313,15 +316,20 @@ async def _send(
 
 
 async def _send_body(writer: asyncio.StreamWriter, body: Mapping[str, Any], fault: Fault) -> bool:
-    if not fault.breaks_body:
+    if not fault.breaks_body and fault is not Fault.SLOW:
         return await _send(writer, 200, body)
     raw = json.dumps(body).encode()
     if fault is Fault.INVALID_JSON:
         raw = raw.replace(b'"choices"', b"'choices'")
     headers = {"content-type": "application/json", "content-length": str(len(raw))}
     sent = raw[: len(raw) // 2] if fault is Fault.TRUNCATED else raw
-    writer.write(head(200, headers) + sent)
-    await writer.drain()
+    writer.write(head(200, headers))
+    size = len(sent) // 10 + 1 if fault is Fault.SLOW else len(sent)
+    for start in range(0, len(sent), size):
+        writer.write(sent[start : start + size])
+        await writer.drain()
+        if fault is Fault.SLOW:
+            await asyncio.sleep(SLOW_SECONDS / 10)
     return False
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.answers import Answer, Fault
-from tests.support.provider import Provider, faults_of, latency_of
+from tests.support.provider import SLOW_SECONDS, Provider, faults_of, latency_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -94,6 +94,14 @@ def test_many_wait_at_once_when_answers_take_their_time() -> None:
         list(pool.map(lambda n: post(provider.port, str(n)), range(64)))
         assert time.monotonic() - started < 6  # one after the other: 19 seconds
         assert provider.peak > 8
+
+
+def test_a_slow_answer_dribbles_in_and_is_whole() -> None:
+    with Provider() as provider:
+        provider.script("m", [Answer(text="all of it", fault=Fault.SLOW)])
+        started = time.monotonic()
+        assert said(provider, "x") == "all of it"
+        assert time.monotonic() - started > SLOW_SECONDS / 2
 
 
 def test_a_script_is_played_before_the_role() -> None:
