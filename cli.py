@@ -33,6 +33,7 @@ from core.errors import (
 )
 from core.ledger import Caps
 from core.ports import ScenarioFilter, Store, Study
+from core.progress_words import progress_line, progress_object, progress_words, state_word
 from core.settings import Settings
 from core.types import StudyProgress, StudyState
 
@@ -427,7 +428,7 @@ def _work(study: Study, store: Store, model: Any, options: RunOptions, as_json: 
 
     _on_signal(stop)
     try:
-        runner.run(lambda p: _note(_progress_line(p)))
+        runner.run(lambda p: _note(progress_line(p)))
     finally:
         for helper in helpers:
             helper.wait()
@@ -440,7 +441,7 @@ def _on_signal(act: Callable[..., None]) -> None:
 
 
 def _end_with(progress: StudyProgress, as_json: bool) -> None:
-    _put(_progress_object(progress), as_json, lambda _: _progress_words(progress))
+    _put(progress_object(progress), as_json, lambda _: progress_words(progress))
     if progress.owed:
         raise typer.Exit(1)
 
@@ -479,7 +480,7 @@ def _work_on_cluster(study: Study, store: Store, options: RunOptions, as_json: b
             budget_usd=options.budget_usd,
         )
         _on_signal(lambda *_: crew.stop.set())
-        progress = crew.run(lambda p: _note(_progress_line(p)))
+        progress = crew.run(lambda p: _note(progress_line(p)))
     finally:
         workers.close()
     _end_with(progress, as_json)
@@ -492,7 +493,7 @@ def _carry(text: str, store: Store, model: Any) -> None:
     runner = share_runner(Order.parse(text), store, model, model.check)
     _on_signal(lambda *_: runner.leave())
     when_parent_ends(runner.leave)
-    _end_with(runner.run(lambda p: _note(_progress_line(p))), as_json=True)
+    _end_with(runner.run(lambda p: _note(progress_line(p))), as_json=True)
 
 
 @app.command()
@@ -511,60 +512,6 @@ def worker(
     lend(scheduler)
 
 
-def _progress_object(p: StudyProgress) -> dict[str, Any]:
-    return {
-        "study": p.study,
-        "state": p.state,
-        "units": p.units,
-        "done": p.done,
-        "failed": p.failed,
-        "owed": p.owed,
-        "judgements": p.judgements,
-        "unscored": p.unscored,
-        "cost_usd": p.cost_usd,
-        "possibly_paid": p.possibly_paid,
-        "possibly_paid_usd": p.possibly_paid_usd,
-        "cached_calls": p.cached_calls,
-        "stop_reasons": dict(p.stop_reasons),
-        "seconds": round(p.seconds, 2),
-        "message": p.message,
-        "stalled": p.stalled,
-    }
-
-
-def _progress_line(p: StudyProgress) -> str:
-    return f"{p.study}: {p.done + p.failed:,} of {p.units:,} dialogues, {p.failed:,} failed"
-
-
-def _state(p: StudyProgress) -> str:
-    return "stalled" if p.stalled else str(p.state)
-
-
-def _progress_words(p: StudyProgress) -> str:
-    cost = "cost unknown" if p.cost_usd is None else f"${p.cost_usd:.2f}"
-    reasons = ", ".join(f"{k} {v:,}" for k, v in p.stop_reasons.items()) or "none yet"
-    rest = f"\n{p.message}" if p.message else ""
-    if p.possibly_paid:
-        rest += f"\n{_possibly_paid(p)}"
-    if p.cached_calls:
-        rest += f"\n{p.cached_calls:,} calls were answered from what other studies had paid for."
-    if p.stalled:
-        rest += "\nNo runner has given a sign of life lately; `resume` goes on with it."
-    return (
-        f"{p.study} is {_state(p)}: {p.done:,} done, {p.failed:,} failed, {p.owed:,} owed of "
-        f"{p.units:,} dialogues; {p.judgements:,} judgements, {p.unscored:,} without a value; "
-        f"{cost}; {p.seconds:.0f} s.\nEnded by: {reasons}.{rest}"
-    )
-
-
-def _possibly_paid(p: StudyProgress) -> str:
-    most = f", ${p.possibly_paid_usd:.2f} at most" if p.possibly_paid_usd else ""
-    return (
-        f"{p.possibly_paid:,} calls were out when a process died or was told to leave, and may "
-        f"have been paid for beside that{most}; the budget counts them."
-    )
-
-
 @app.command()
 def status(
     study: Annotated[str | None, typer.Argument(help="A study's name; all when left out.")] = None,
@@ -574,13 +521,13 @@ def status(
     with _store(_settings()) as store:
         if study is not None:
             progress = store.progress(store.get_study(study).id)
-            _put(_progress_object(progress), as_json, lambda _: _progress_words(progress))
+            _put(progress_object(progress), as_json, lambda _: progress_words(progress))
             return
         found = store.list_progress()
-    rows = [_progress_object(p) for p in found]
+    rows = [progress_object(p) for p in found]
     keys = ("study", "state", "units", "done", "failed", "owed", "judgements", "cost_usd")
     short = [
-        {k: r[k] for k in keys} | {"state": _state(p)} for r, p in zip(rows, found, strict=True)
+        {k: r[k] for k in keys} | {"state": state_word(p)} for r, p in zip(rows, found, strict=True)
     ]
     _put({"studies": rows}, as_json, lambda _: _table(short))
 
@@ -602,7 +549,7 @@ def _wish(name: str, state: StudyState, as_json: bool) -> None:
         study = store.get_study(name)
         store.set_study_state(study.id, state)
         progress = store.progress(study.id)
-    _put(_progress_object(progress), as_json, lambda _: _progress_words(progress))
+    _put(progress_object(progress), as_json, lambda _: progress_words(progress))
 
 
 @app.command()

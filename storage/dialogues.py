@@ -14,6 +14,7 @@ from core.types import Dialogue, DialogueSummary, ModelCall
 from storage.database import Database, rows_by_seq
 from storage.judgements import insert_judgements
 from storage.ledger import settle
+from storage.ledger_tables import ANSWER
 from storage.queries import (
     DIALOGUE_ORDERS,
     dialogue_count,
@@ -29,7 +30,7 @@ from storage.rows import (
     dialogue_values,
 )
 from storage.studies import add_arms, finish_unit
-from storage.tables import ANSWER, DIALOGUE, DIALOGUE_BODY, MODEL_CALL
+from storage.tables import DIALOGUE, DIALOGUE_BODY, MODEL_CALL
 
 _PIECE = 500
 """How many whole dialogues are in memory at once while a study is read through."""

@@ -18,7 +18,7 @@ from core.types import ModelCall
 from storage.columns import among
 from storage.database import Database
 from storage.dataset_writer import insert_or_skip
-from storage.tables import ANSWER, OPEN_CALL, SPENDING, WAITING
+from storage.ledger_tables import ANSWER, OPEN_CALL, SPENDING, WAITING
 
 _LOCK = 7_211_944  # any number: whoever lets calls out of a PostgreSQL database holds it
 _KEPT = 2 * MINUTE  # seconds that a call which has ended is looked at

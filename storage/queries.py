@@ -17,6 +17,7 @@ from core.ports import DialogueFilter
 from core.types import JudgementStatus, StopReason, StudyProgress, StudyState
 from storage.columns import ESCAPE, Json, Text, among, escape, restore, to_json, touches
 from storage.database import AnyRow, AnySelect, Database
+from storage.ledger_tables import SPENDING
 from storage.tables import (
     ARM,
     DIALOGUE,
@@ -24,7 +25,6 @@ from storage.tables import (
     INSTRUMENT,
     JUDGEMENT,
     OVERRIDE,
-    SPENDING,
     STUDY,
     UNIT,
 )

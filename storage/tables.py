@@ -1,8 +1,8 @@
 """Tables, one per noun. What is filtered, joined or sorted is a column; the rest is JSON text.
 
-Appended and never changed, by trigger: see `APPEND_ONLY`. `unit`, `study`, `open_call`,
-`spending` and `waiting` carry work in progress and do change; `dataset` carries counts. Heavy
-columns come last, and those of dialogues are in a table of their own, so that lists read little.
+Appended and never changed, by trigger: see `APPEND_ONLY`. `unit`, `study`, and those of
+`ledger_tables` carry work in progress and do change; `dataset` carries counts. Heavy columns come
+last, and those of dialogues are in a table of their own, so that lists read little.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlmodel import Field
 
 from core.types import JudgementStatus, StopReason, StudyState, Target, TaskKind
+from storage import ledger_tables  # noqa: F401 -- whoever asks for the schema gets all of it
 from storage.fields import (
     Base,
     big_field,
@@ -285,75 +286,6 @@ class ModelCallRow(Base, table=True):
     reply: str = text_field()
 
 
-# --- the ledger of calls that are out ------------------------------------------------------------
-
-
-class OpenCallRow(Base, table=True):
-    """A call that is out, or has ended lately. `lost`: nobody knows what became of it.
-
-    Moments are seconds since 1970, which limits by the minute compute with.
-    """
-
-    __tablename__ = "open_call"
-    __table_args__ = (
-        sa.Index(
-            "ix_open_call_out",
-            "study_id",
-            sqlite_where=sa.text("ended_at IS NULL"),
-            postgresql_where=sa.text("ended_at IS NULL"),
-        ),
-        sa.Index(None, "started_at"),
-    )
-
-    id: str = text_field(primary_key=True)
-    study_id: str = text_field()
-    scope: str = text_field()
-    party: str = text_field()
-    number: int
-    request_hash: str = text_field()
-    provider: str = text_field()
-    owner: str = text_field()
-    worst_usd: float | None = Field(nullable=True)
-    started_at: float
-    lease_until: float
-    ended_at: float | None = Field(nullable=True)
-    requests: int
-    tokens: int
-    lost: bool
-
-
-class SpendingRow(Base, table=True):
-    """What the calls of a study have cost, and what those of unknown outcome may have."""
-
-    __tablename__ = "spending"
-
-    study_id: str = text_field(primary_key=True)
-    spent_usd: float
-    lost_usd: float
-    lost_calls: int
-
-
-class WaitingRow(Base, table=True):
-    """A process that waits for a place, and until when that is believed."""
-
-    __tablename__ = "waiting"
-
-    owner: str = text_field(primary_key=True)
-    study_id: str = text_field()
-    until: float
-
-
-class AnswerRow(Base, table=True):
-    """Which logged call answers an exact request in one repetition, for studies that share."""
-
-    __tablename__ = "answer"
-
-    key: str = text_field(primary_key=True)
-    scope: str = text_field()
-    party: str = text_field()
-    number: int
-
-
 # --- judgements --------------------------------------------------------------------------------
 
 
@@ -438,10 +370,6 @@ UNIT = _table(UnitRow)
 DIALOGUE = _table(DialogueRow)
 DIALOGUE_BODY = _table(DialogueBodyRow)
 MODEL_CALL = _table(ModelCallRow)
-OPEN_CALL = _table(OpenCallRow)
-SPENDING = _table(SpendingRow)
-WAITING = _table(WaitingRow)
-ANSWER = _table(AnswerRow)
 INSTRUMENT = _table(InstrumentRow)
 JUDGEMENT = _table(JudgementRow)
 OVERRIDE = _table(OverrideRow)

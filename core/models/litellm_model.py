@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from core.errors import AppError, EmptyReply, ModelError, ModelMisconfigured, ModelRefused
 from core.models.call_params import check_params, key_of, prices, response_format, sent_params
+from core.models.costs import priced
 from core.models.interruptible import pieces
 from core.models.keys import VARIABLES, ProviderKey, is_set, key_presence, missing_key
 from core.models.provider_errors import sort_error, unknown_provider
@@ -315,16 +316,6 @@ def _cost(litellm: Any, spec: ModelSpec, heard: _Heard) -> float | None:
         return float(litellm.completion_cost(completion_response=response, model=spec.model))
     except Exception:  # a price that cannot be computed is unknown, whatever the reason
         return None
-
-
-@functools.lru_cache(maxsize=256)
-def priced(litellm: Any, model: str) -> bool:
-    """Whether the list states prices for the model; litellm itself takes a missing one for 0."""
-    try:
-        entry = litellm.model_cost[litellm.get_model_info(model)["key"]]
-    except Exception:
-        return False
-    return any(name.startswith("input_cost_per") and entry[name] is not None for name in entry)
 
 
 def _log(request: ChatRequest, seconds: float, outcome: Reply | AppError) -> None:

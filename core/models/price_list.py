@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from core.errors import ModelMisconfigured
 from core.models.call_params import prices
-from core.models.litellm_model import load_litellm, priced
+from core.models.costs import priced
+from core.models.litellm_model import load_litellm
 from core.types import ModelSpec
 
 
