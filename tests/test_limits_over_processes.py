@@ -18,6 +18,15 @@ from typing import Any
 import pytest
 import yaml
 
+from core.clock import now
+from core.limits import caps_of
+from core.models.litellm_model import LitellmModel
+from core.runner import Runner
+from core.sample import ensure_sample
+from core.settings import Settings
+from core.study import plan
+from core.study_file import parse_study
+from core.types import StudyProgress
 from tests.support.answers import Answer, Received, usage
 from tests.support.provider import Provider
 from tests.support.roles import play
@@ -139,13 +148,12 @@ def test_two_processes_keep_to_the_requests_of_a_minute_together(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 3])
-def test_budget_is_never_passed_by_any_number_of_processes(
-    tmp_path: Path, database_url: str, workers: int
+def test_budget_is_never_passed_by_several_processes_and_those_that_follow(
+    tmp_path: Path, database_url: str
 ) -> None:
     with charging(latency=0.02) as (provider, bill):
         file = str(study_file(tmp_path, provider, concurrency=12, budget_usd=BUDGET))
-        process = command(database_url, "run", file, "--workers", str(workers))
+        process = command(database_url, "run", file, "--workers", "3")
         _, said = process.communicate(timeout=180)
         assert process.returncode == 1
         assert "budget of $1.00" in said
@@ -213,26 +221,33 @@ def test_calls_that_are_out_are_heard_when_a_study_is_told_to_stop(
         assert max(provider.counts.values()) == 1
 
 
-@pytest.mark.slow
 def test_answers_are_shared_by_studies_that_say_so_and_never_by_repetitions(
-    tmp_path: Path, migrated_sqlite_url: str
+    tmp_path: Path, sqlite_store: Any
 ) -> None:
+    ensure_sample(sqlite_store)
     with charging() as (provider, _):
-        file = study_file(tmp_path, provider, concurrency=8, cache=True)
-        study = yaml.safe_load(file.read_text(encoding="utf-8"))
+        text = study_file(tmp_path, provider, concurrency=8, cache=True).read_text("utf-8")
+        study = yaml.safe_load(text)
         study["scenarios"]["limit"] = 4
-        for name, repetitions in (("first", 1), ("second", 2)):
-            file.write_text(yaml.safe_dump(study | {"name": name, "repetitions": repetitions}))
-            assert ended(command(migrated_sqlite_url, "run", str(file)), 120) == 0
-            if name == "first":
-                once = provider.served
+
+        def run(name: str, **changes: Any) -> StudyProgress:
+            spec = parse_study(study | {"name": name} | changes, source="study")
+            planned = plan(spec, sqlite_store, now).study
+            caps = caps_of(spec.limits)
+            return Runner(planned, sqlite_store, LitellmModel(Settings.from_env()), caps=caps).run()
+
+        first = run("first")
+        once = provider.served
+        second = run("second", repetitions=2)
         assert provider.served == 2 * once  # the second repetition alone went out
-        off = study | {"name": "third", "limits": {"concurrency": 8}}
-        file.write_text(yaml.safe_dump(off))
-        assert ended(command(migrated_sqlite_url, "run", str(file)), 120) == 0
+        third = run("third", limits={"concurrency": 8})
         assert provider.served == 3 * once
-    out, _ = command(migrated_sqlite_url, "status").communicate(timeout=60)
-    studies = {s["study"]: s for s in json.loads(out)["studies"]}
-    assert studies["first"]["cached_calls"] == studies["third"]["cached_calls"] == 0
-    assert studies["second"]["cached_calls"] == once
-    assert studies["second"]["cost_usd"] == pytest.approx(studies["first"]["cost_usd"], rel=0.2)
+    assert (first.cached_calls, second.cached_calls, third.cached_calls) == (0, once, 0)
+    assert first.cost_usd is not None
+    assert second.cost_usd == pytest.approx(first.cost_usd, rel=0.2)
+    assert second.done == 8
+    texts = [
+        sorted([m.content for m in d.messages] for d in sqlite_store.iter_dialogues(p.study_id))
+        for p in (first, second)
+    ]
+    assert all(text in texts[1] for text in texts[0])
