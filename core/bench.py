@@ -20,7 +20,7 @@ from core.ports import Calls, Store
 from core.side_by_side import side_by_side
 from core.simulate import TURN_LIMIT, Watch, simulate
 from core.study_file import JudgeEntry, StudySpec
-from core.types import Dialogue, Judgement, ModelSpec, Persona, Scenario, WorkUnit, digest
+from core.types import Dialogue, Judgement, ModelSpec, Persona, Scenario, Task, WorkUnit, digest
 
 _MOST_PERSONAS = 256  # kept parsed; units come in the order of personas
 
@@ -59,6 +59,7 @@ class Bench:
     pool: Executor | None = None
     patience: Patience = Patience(seconds=0)
     _personas: OrderedDict[str, Persona] = field(default_factory=OrderedDict)
+    _known_tasks: dict[str, Task] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -72,7 +73,7 @@ class Bench:
     def _scenarios(self, units: Sequence[WorkUnit]) -> dict[str, Scenario]:
         refs = {u.scenario.id: u.scenario for u in units}
         people = self._people({r.persona_id for r in refs.values()})
-        tasks = {t.id: t for t in self.store.list_tasks(self.dataset)}
+        tasks = self._tasks({r.task_id for r in refs.values()})
         keys = [(r.persona_id, r.task_id) for r in refs.values()]
         situations = self.store.get_situations(self.dataset, keys)
         return {
@@ -84,6 +85,12 @@ class Bench:
             )
             for ref in refs.values()
         }
+
+    def _tasks(self, ids: set[str]) -> dict[str, Task]:
+        """Tasks by id, read once: there are hundreds, and each claim asks for some."""
+        if not ids <= self._known_tasks.keys():
+            self._known_tasks = {t.id: t for t in self.store.list_tasks(self.dataset)}
+        return self._known_tasks
 
     def calls(
         self, scope: str, study_id: str, specs: Sequence[ModelSpec], repetition: int
