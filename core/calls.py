@@ -74,17 +74,19 @@ class CallLog:
         with self._lock:
             seq = self._next[party]
             self._next[party] += 1
-        known = self._recorded.get((party, seq, request.hash))
+        request_hash = request.hash
+        known = self._recorded.get((party, seq, request_hash))
         if known is not None:
             return _replayed(known, on_delta)
-        wish = Wish(self._study_id, self._scope, party, seq, request, self._shared_as(request))
+        shared_as = self._shared_as(request_hash)
+        wish = Wish(self._study_id, self._scope, party, seq, request, request_hash, shared_as)
         if (shared := self._find_shared(wish)) is not None:
             return _replayed(shared, on_delta)
         return self._ask(wish, on_delta)
 
-    def _shared_as(self, request: ChatRequest) -> str:
+    def _shared_as(self, request_hash: str) -> str:
         shares = self._line.find_answer is not None
-        return digest(request.hash, self._repetition) if shares else ""
+        return digest(request_hash, self._repetition) if shares else ""
 
     def _find_shared(self, wish: Wish) -> ModelCall | None:
         """An answer that another study has paid for, logged here as one that cost nothing."""
@@ -114,12 +116,12 @@ class CallLog:
         try:
             answer = line.model.reply(request, on_delta=on_delta, is_cancelled=leave)
         except ModelError as error:
-            self._keep(self._failed(wish.party, wish.seq, request, error), entry)
+            self._keep(self._failed(wish, error), entry)
             raise
         except BaseException:  # it may have been answered, and paid for, unheard
             line.gate.lost(entry)
             raise
-        self._keep(self._answered(wish.party, wish.seq, request, answer), entry)
+        self._keep(self._answered(wish, answer), entry)
         return answer
 
     def _keep(self, call: ModelCall, entry: OpenCall | None) -> None:
@@ -131,13 +133,13 @@ class CallLog:
             raise
         gate.stored(entry)
 
-    def _answered(self, party: str, seq: int, request: ChatRequest, answer: Reply) -> ModelCall:
+    def _answered(self, wish: Wish, answer: Reply) -> ModelCall:
         return ModelCall(
             scope=self._scope,
-            party=party,
-            seq=seq,
-            request_hash=request.hash,
-            model=request.spec.model,
+            party=wish.party,
+            seq=wish.seq,
+            request_hash=wish.request_hash,
+            model=wish.request.spec.model,
             reply=answer.text,
             finish_reason=answer.finish_reason,
             tokens_in=answer.tokens_in,
@@ -149,13 +151,13 @@ class CallLog:
             study_id=self._study_id,
         )
 
-    def _failed(self, party: str, seq: int, request: ChatRequest, error: ModelError) -> ModelCall:
+    def _failed(self, wish: Wish, error: ModelError) -> ModelCall:
         return ModelCall(
             scope=self._scope,
-            party=party,
-            seq=seq,
-            request_hash=request.hash,
-            model=request.spec.model,
+            party=wish.party,
+            seq=wish.seq,
+            request_hash=wish.request_hash,
+            model=wish.request.spec.model,
             reply="",
             finish_reason="",
             tokens_in=None,

@@ -6,7 +6,8 @@ other, and many questions of judges, which can go at any time. So from then on d
 first, and judges fill the places that these leave free (decision 9).
 
 What may go out is decided in the database, because other processes work under the same limits;
-one thread asks for all that wait, so that many calls cost one transaction.
+one thread asks for all that wait, so that many calls cost one transaction. It also looks for
+them whether work should end: hundreds of threads that each looked would keep a core busy.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Wish:
     party: str
     seq: int
     request: ChatRequest
+    request_hash: str  # of the request: it is long, and hashed once
     shared_as: str = ""
 
 
@@ -92,11 +94,10 @@ class _Ticket:
     """A call that waits for its place."""
 
     call: OpenCall
+    is_cancelled: IsCancelled
     judging: bool = False
     decided: threading.Event = field(default_factory=threading.Event)
-    verdict: Verdict | None = None
     error: Exception | None = None
-    withdrawn: bool = False
 
 
 class LedgerGate:
@@ -128,13 +129,14 @@ class LedgerGate:
     # --- one call -----------------------------------------------------------------------------
 
     def admit(self, wish: Wish, model: ChatModel, is_cancelled: IsCancelled) -> OpenCall:
-        ticket = _Ticket(self._open(wish, model), wish.party.startswith(JUDGES))
+        judging = wish.party.startswith(JUDGES)
+        ticket = _Ticket(self._open(wish, model), is_cancelled, judging)
         with self._changed:
+            if self._closed.is_set():
+                raise Cancelled("Stopped before a call to the model.")
             self._waiting.append(ticket)
             self._changed.notify_all()
-        while not ticket.decided.wait(POLL_SECONDS):
-            if is_cancelled() and self._withdraw(ticket):
-                raise Cancelled("Stopped while waiting for a place.")
+        ticket.decided.wait()
         if ticket.error is not None:
             raise ticket.error
         if is_cancelled():
@@ -178,22 +180,12 @@ class LedgerGate:
             scope=wish.scope,
             party=wish.party,
             seq=wish.seq,
-            request_hash=request.hash,
+            request_hash=wish.request_hash,
             provider=provider_of(request.spec),
             owner=self.owner,
             worst_usd=worst,
             shared_as=wish.shared_as,
         )
-
-    def _withdraw(self, ticket: _Ticket) -> bool:
-        """Take back a ticket that nothing has been decided about; False when it is too late."""
-        with self._changed:
-            if ticket.decided.is_set():
-                return False
-            ticket.withdrawn = True
-            if ticket in self._waiting:
-                self._waiting.remove(ticket)
-            return True
 
     def _end(self, call: OpenCall | None, *, lost: bool) -> None:
         assert call is not None
@@ -219,10 +211,17 @@ class LedgerGate:
         """The tickets to ask for, as soon as one of them may have a place; empty at the end."""
         with self._changed:
             while not self._closed.is_set():
+                self._drop_cancelled()
                 if self._waiting and len(self._out) < self.caps.concurrency:
                     return self._first()
                 self._changed.wait(POLL_SECONDS if self._waiting else None)
+            for ticket in list(self._waiting):
+                self._tell(ticket, Cancelled("Stopped while waiting for a place."))
         return []
+
+    def _drop_cancelled(self) -> None:
+        for ticket in [t for t in self._waiting if t.is_cancelled()]:
+            self._tell(ticket, Cancelled("Stopped while waiting for a place."))
 
     def _first(self) -> list[_Ticket]:
         waiting = list(self._waiting)
@@ -232,21 +231,20 @@ class LedgerGate:
 
     def _ask(self, batch: Sequence[_Ticket]) -> list[Verdict]:
         calls = [ticket.call for ticket in batch]
-        return self._patience(lambda: self._store.admit_calls(calls, self.caps))
+        tries = itertools.count()
+        return self._patience(
+            lambda: self._store.admit_calls(calls, self.caps, again=next(tries) > 0)
+        )
 
     def _settle(self, batch: Sequence[_Ticket], verdicts: Sequence[Verdict]) -> bool:
         """Tell each ticket what was decided; whether anything was."""
-        unused: list[OpenCall] = []
         with self._changed:
             for ticket, verdict in zip(batch, verdicts, strict=True):
                 if verdict is Verdict.GO:
                     self._out.add(ticket.call.id)
-                    if ticket.withdrawn:
-                        unused.append(ticket.call)
-                if verdict is not Verdict.WAIT and not ticket.withdrawn:
-                    self._tell(ticket, self._too_dear() if verdict is not Verdict.GO else None)
-        for call in unused:
-            self._end(call, lost=False)
+                    self._tell(ticket, None)
+                elif verdict is Verdict.OVER_BUDGET:
+                    self._tell(ticket, self._too_dear())
         return any(verdict is not Verdict.WAIT for verdict in verdicts)
 
     def _too_dear(self) -> BudgetReached:
@@ -257,8 +255,7 @@ class LedgerGate:
     def _refuse(self, batch: Sequence[_Ticket], error: Exception) -> None:
         with self._changed:
             for ticket in batch:
-                if not ticket.withdrawn:
-                    self._tell(ticket, error)
+                self._tell(ticket, error)
 
     def _tell(self, ticket: _Ticket, error: Exception | None) -> None:
         self._waiting.remove(ticket)

@@ -310,8 +310,13 @@ class Store(Protocol):
         ...
 
     # the ledger of calls that are out
-    def admit_calls(self, calls: Sequence[OpenCall], caps: Caps) -> list[Verdict]:
-        """Decide by `core.ledger.decide` which calls may go out, and write those down."""
+    def admit_calls(
+        self, calls: Sequence[OpenCall], caps: Caps, *, again: bool = False
+    ) -> list[Verdict]:
+        """Decide by `core.ledger.decide` which calls may go out, and write those down.
+
+        `again`: this was asked before, and the word of it may have been lost.
+        """
         ...
 
     def end_calls(self, calls: Sequence[OpenCall], *, lost: bool) -> None:

@@ -32,26 +32,35 @@ class Ledger:
     _db: Database
     _now: Callable[[], datetime]
 
-    def admit_calls(self, calls: Sequence[OpenCall], caps: Caps) -> list[Verdict]:
-        """Decide by `core.ledger.decide` which calls may go out, and write those down."""
+    def admit_calls(
+        self, calls: Sequence[OpenCall], caps: Caps, *, again: bool = False
+    ) -> list[Verdict]:
+        """Decide by `core.ledger.decide` which calls may go out, and write those down.
+
+        `again`: this was asked before, and the word of it may have been lost.
+        """
+        if not again:
+            return self._admit(calls, caps)
+        query = sa.select(OPEN_CALL.c.id).where(_among(calls))
+        known = {str(row.id) for row in self._db.rows(query)}
+        rest = [call for call in calls if call.id not in known]
+        others = iter(self._admit(rest, caps) if rest else ())
+        return [Verdict.GO if call.id in known else next(others) for call in calls]
+
+    def _admit(self, calls: Sequence[OpenCall], caps: Caps) -> list[Verdict]:
         now = self._now().timestamp()
         verdicts = [Verdict.WAIT] * len(calls)
         with self._db.write() as connection:
             if self._db.postgres:
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-            known = _out_already(connection, calls)  # when a first answer to us was lost
-            admitted = []
+                connection.execute(_TURN)
             for study_id in dict.fromkeys(call.study_id for call in calls):
                 mine = [i for i, call in enumerate(calls) if call.study_id == study_id]
                 standing = _standing(connection, calls[mine[0]], caps, now)
                 found = decide([calls[i] for i in mine], caps, standing)
                 for i, verdict in zip(mine, found, strict=True):
                     verdicts[i] = verdict
-                    if calls[i].id in known:
-                        verdicts[i] = Verdict.GO
-                    elif verdict is Verdict.GO:
-                        admitted.append(_values(calls[i], now))
-            if admitted:
+            pairs = zip(calls, verdicts, strict=True)
+            if admitted := [_values(call, now) for call, v in pairs if v is Verdict.GO]:
                 connection.execute(sa.insert(OPEN_CALL), admitted)
             if Verdict.WAIT in verdicts:
                 _say_waiting(connection, calls[verdicts.index(Verdict.WAIT)], now)
@@ -137,29 +146,60 @@ def _answer(call: ModelCall, entry: OpenCall) -> dict[str, Any]:
     }
 
 
+_STRUCK = (
+    sa.update(OPEN_CALL)
+    .where(OPEN_CALL.c.id == sa.bindparam("entry"), ~OPEN_CALL.c.lost)
+    .values(ended_at=sa.bindparam("at"), tokens=sa.bindparam("used"), requests=sa.bindparam("sent"))
+)
+
+
 def _strike_out(connection: sa.Connection, ended: Sequence[dict[str, Any]], now: float) -> None:
-    among_them = among(OPEN_CALL.c.id, [str(row["entry"]) for row in ended])
+    struck = connection.execute(_STRUCK, [row | {"at": now} for row in ended])
+    if struck.rowcount == len(ended):
+        return
     # One that was given up for lost has come back after all.
-    _find_again(connection, sa.and_(among_them, OPEN_CALL.c.lost))
-    struck = sa.update(OPEN_CALL).where(OPEN_CALL.c.id == sa.bindparam("entry"))
-    values = {"tokens": sa.bindparam("used"), "requests": sa.bindparam("sent"), "lost": False}
-    connection.execute(struck.values(ended_at=now, **values), list(ended))
+    among_them = among(OPEN_CALL.c.id, [str(row["entry"]) for row in ended])
+    back = sa.and_(among_them, OPEN_CALL.c.lost)
+    _find_again(connection, back)
+    connection.execute(sa.update(OPEN_CALL).where(back).values(lost=False))
+
+
+def _sums() -> sa.Select[*tuple[Any, ...]]:
+    """All that a decision needs to know of a study, in one query: it is asked for every call."""
+    c, s, w = OPEN_CALL.c, SPENDING.c, WAITING.c
+    study: Any = sa.bindparam("study")
+    asking: Any = sa.bindparam("asking")
+    now: Any = sa.bindparam("at")
+    flying = sa.case((c.lease_until > now, 1), else_=0)
+    ours = sa.case((sa.and_(c.lease_until > now, c.owner == asking), 1), else_=0)
+    rivals = sa.select(sa.func.count()).where(w.study_id == study, w.owner != asking, w.until > now)
+    return sa.select(
+        sa.func.coalesce(sa.func.sum(flying), 0).label("in_flight"),
+        sa.func.coalesce(sa.func.sum(ours), 0).label("mine"),
+        sa.func.coalesce(sa.func.sum(c.worst_usd), 0.0).label("reserved"),
+        sa.select(s.spent_usd).where(s.study_id == study).scalar_subquery().label("spent"),
+        sa.select(s.lost_usd).where(s.study_id == study).scalar_subquery().label("lost"),
+        rivals.scalar_subquery().label("rivals"),
+    ).where(c.study_id == study, _OUT)
+
+
+_SUMS = _sums()
+_TURN = sa.select(sa.func.pg_advisory_xact_lock(_LOCK))
 
 
 def _standing(connection: sa.Connection, asking: OpenCall, caps: Caps, now: float) -> Standing:
-    c, study_id = OPEN_CALL.c, asking.study_id
-    living = c.lease_until > now
-    flying = sa.case((living, 1), else_=0)
-    ours = sa.case((sa.and_(living, c.owner == asking.owner), 1), else_=0)
-    totals = sa.select(*(sa.func.coalesce(sa.func.sum(n), 0) for n in (flying, ours, c.worst_usd)))
-    in_flight, mine, reserved = connection.execute(totals.where(c.study_id == study_id, _OUT)).one()
-    booked = sa.select(SPENDING.c.spent_usd, SPENDING.c.lost_usd)
-    found = connection.execute(booked.where(SPENDING.c.study_id == study_id)).first()
-    spent, lost = (0.0, 0.0) if found is None else (found.spent_usd, found.lost_usd)
+    asked = {"study": asking.study_id, "asking": asking.owner, "at": now}
+    row = connection.execute(_SUMS, asked).one()
     standing = Standing(
-        spent, lost, float(reserved), int(in_flight), int(mine), _rivals(connection, asking, now)
+        spent=row.spent or 0.0,
+        lost=row.lost or 0.0,
+        reserved=float(row.reserved),
+        in_flight=int(row.in_flight),
+        mine=int(row.mine),
+        rivals=int(row.rivals),
     )
     if caps.rated:
+        c = OPEN_CALL.c
         used = sa.select(c.provider, sa.func.sum(c.requests), sa.func.sum(c.tokens))
         lately = used.where(c.started_at > now - MINUTE).group_by(c.provider)
         rows = connection.execute(lately).all()
@@ -168,15 +208,8 @@ def _standing(connection: sa.Connection, asking: OpenCall, caps: Caps, now: floa
     return standing
 
 
-def _out_already(connection: sa.Connection, calls: Sequence[OpenCall]) -> set[str]:
-    query = sa.select(OPEN_CALL.c.id).where(among(OPEN_CALL.c.id, [call.id for call in calls]))
-    return {str(row.id) for row in connection.execute(query)}
-
-
-def _rivals(connection: sa.Connection, asking: OpenCall, now: float) -> int:
-    c = WAITING.c
-    others = sa.and_(c.study_id == asking.study_id, c.owner != asking.owner, c.until > now)
-    return connection.scalar(sa.select(sa.func.count()).where(others)) or 0
+def _among(calls: Sequence[OpenCall]) -> sa.ColumnElement[bool]:
+    return among(OPEN_CALL.c.id, [call.id for call in calls])
 
 
 def _say_waiting(connection: sa.Connection, call: OpenCall, now: float) -> None:

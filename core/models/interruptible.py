@@ -1,7 +1,7 @@
 """Take what a blocking call yields, but leave it when cancelled or when it takes too long.
 
 A socket that is being read cannot be woken from outside, so the call runs in a thread of its
-own. Who leaves early abandons the thread: it closes its source at the next piece, or ends with
+other thread. Who leaves early abandons it: it closes its source at the next piece, or ends with
 the source's own time-out, and nobody sees what it still brings.
 """
 
@@ -11,14 +11,40 @@ import contextlib
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from core.errors import Cancelled
-from core.models.retry import POLL_SECONDS
 from core.ports import IsCancelled
 
 T = TypeVar("T")
+
+POLL_SECONDS = 0.5  # how often a wait looks whether it was cancelled: hundreds may wait at once
+
+
+class _Workers:
+    """Threads that run one source after the other: a new thread for each call costs more."""
+
+    def __init__(self) -> None:
+        self._idle: deque[queue.SimpleQueue[Callable[[], None]]] = deque()
+
+    def run(self, act: Callable[[], None]) -> None:
+        try:
+            desk = self._idle.pop()
+        except IndexError:  # all are busy
+            desk = queue.SimpleQueue()
+            work = threading.Thread(target=self._work, args=(desk,), name="model-call", daemon=True)
+            work.start()
+        desk.put(act)
+
+    def _work(self, desk: queue.SimpleQueue[Callable[[], None]]) -> None:
+        while True:
+            desk.get()()
+            self._idle.append(desk)
+
+
+_WORKERS = _Workers()
 
 
 class _End:
@@ -66,7 +92,7 @@ def pieces(
     `is_cancelled` says so, and whatever the source raises.
     """
     source = _Source(start)
-    threading.Thread(target=source.run, name="model-call", daemon=True).start()
+    _WORKERS.run(source.run)
     try:
         while not isinstance(piece := _next(source, wait_seconds, is_cancelled), _End):
             yield piece

@@ -29,7 +29,7 @@ REQUEST = ChatRequest(ModelSpec("openai/x"), (ChatMessage("user", "hi"),), 0.0, 
 
 
 def wish(number: int = 0, study: str = "s1") -> Wish:
-    return Wish(study, "u1", "user", number, REQUEST)
+    return Wish(study, "u1", "user", number, REQUEST, REQUEST.hash)
 
 
 def never() -> bool:
@@ -71,7 +71,7 @@ def test_no_more_are_out_than_there_are_places(store: SqlStore) -> None:
 
     with gate_of(store, Caps(concurrency=3)) as gate, ThreadPoolExecutor(12) as pool:
         list(pool.map(one, range(24)))
-    assert most == 3
+    assert 2 <= most <= 3
     assert store.call_owners() == []
 
 
@@ -248,10 +248,10 @@ def test_everybody_who_waits_hears_that_the_database_is_away() -> None:
 
 def test_admission_whose_word_was_lost_is_given_again(store: SqlStore) -> None:
     call = OpenCall("c", "s1", "u", "user", 0, "h", "openai", "me")
-    for _ in range(2):
-        assert store.admit_calls([call], Caps(1)) == [Verdict.GO]
+    assert store.admit_calls([call], Caps(1)) == [Verdict.GO]
     other = replace(call, id="d")
-    assert store.admit_calls([other], Caps(1)) == [Verdict.WAIT]
+    both = store.admit_calls([other, call], Caps(1), again=True)
+    assert both == [Verdict.WAIT, Verdict.GO]
 
 
 def test_on_the_last_lap_calls_of_dialogues_go_before_those_of_judges(store: SqlStore) -> None:
@@ -259,7 +259,7 @@ def test_on_the_last_lap_calls_of_dialogues_go_before_those_of_judges(store: Sql
     parties = ["judge:a", "judge:b", "user", "assistant"]
 
     def one(party: str) -> None:
-        call = gate.admit(Wish("s1", party, party, 0, REQUEST), Answers([]), never)
+        call = gate.admit(Wish("s1", party, party, 0, REQUEST, REQUEST.hash), Answers([]), never)
         order.append(party)
         answer(store, gate, call)
 
