@@ -8,9 +8,10 @@ saved. A kill of the process loses nothing either way. The price is one flush pe
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,9 @@ class Database:
         self.engine = _postgres_engine(self.url) if self.postgres else _sqlite_engine(self.url)
         self.tally = Tally(self.postgres)
         self._writer = self.engine.execution_options(writes=True)
+        # SQLite lets one write at a time, and who waits for it sleeps and looks again, longer each
+        # time: threads of one process hand the turn on without sleeping.
+        self._turn: AbstractContextManager[Any] = nullcontext() if self.postgres else threading.Lock()
 
     @property
     def place(self) -> str:
@@ -70,7 +74,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """One transaction: all of it is kept, or on any exception none."""
-        with self._faults(), self._writer.begin() as connection:
+        with self._turn, self._faults(), self._writer.begin() as connection:
             yield connection
 
     def rows(self, query: AnySelect) -> Sequence[AnyRow]:
