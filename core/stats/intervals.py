@@ -171,6 +171,48 @@ def cr1(
     return float(mean), math.sqrt(variance)
 
 
+def two_way_se(y: ArrayLike, cluster: ArrayLike, other: ArrayLike) -> float:
+    """Standard error of the mean of `y` clustered in two ways at once (persona and task).
+
+    `V = V_persona + V_task - V_cell`, each with its own factor: what the interval would be if
+    tasks too were a sample. Where the sum is below 0 (few clusters) the larger one-way error
+    stands in. Raises `ShapeError`, `MissingScoreError`, `TooFewClusters` (below 2 either way).
+    """
+    values = scores(y)
+    ways = [clusters(labels, len(values)) for labels in (cluster, other)]
+    cell = ways[0][0] * ways[1][1] + ways[1][0]
+    one, two = (cr1(values, code, count)[1] for code, count in ways)
+    both = cr1(values, *clusters(cell, len(values)))[1]
+    variance = one**2 + two**2 - both**2
+    return math.sqrt(variance) if variance > 0 else max(one, two)
+
+
+def intraclass_correlation(y: ArrayLike, cluster: ArrayLike) -> float:
+    """How alike rows of one persona are: the one-way analysis-of-variance estimate.
+
+    It may be a little below 0. NaN where each persona has one row, or nothing varies.
+    """
+    values = scores(y)
+    code, count = clusters(cluster, len(values))
+    size = np.bincount(code).astype(np.float64)
+    if len(values) == count:
+        return math.nan
+    means = np.bincount(code, weights=values) / size
+    within = float(((values - means[code]) ** 2).sum()) / (len(values) - count)
+    between = float(size @ (means - values.mean()) ** 2) / (count - 1)
+    typical = (size.sum() - size @ size / size.sum()) / (count - 1)
+    total = between + (typical - 1) * within
+    return (between - within) / total if total > 0 else math.nan
+
+
+def design_effect(y: ArrayLike, cluster: ArrayLike) -> float:
+    """Clustered variance of the mean over that of independent rows; NaN where nothing varies."""
+    values = scores(y)
+    clustered = cr1(values, *clusters(cluster, len(values)))[1]
+    alone = cr1(values, *clusters(None, len(values)))[1]
+    return (clustered / alone) ** 2 if alone > 0 else math.nan
+
+
 def t_quantile(df: int, conf: float) -> float:
     """The t value whose two-sided interval has confidence `conf`."""
     from scipy.special import stdtrit

@@ -121,6 +121,15 @@ def benjamini_hochberg(p: ArrayLike) -> FloatArray:
     return _unsorted(np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0), order)
 
 
+def benjamini_yekutieli(p: ArrayLike) -> FloatArray:
+    """Benjamini and Yekutieli's adjustment: as above, for p's that depend on each other."""
+    values = _probabilities(p)
+    harmonic = float((1 / np.arange(1, len(values) + 1)).sum())
+    order = np.argsort(values, kind="stable")
+    steps = harmonic * values[order] * len(values) / np.arange(1, len(values) + 1)
+    return _unsorted(np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0), order)
+
+
 def signflip_p(sums: FloatArray, *, n_perm: int = 100_000, seed: int = 0) -> FloatArray:
     """Two-sided p of each column of per-persona sums (personas x pairs), by sign flips.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,17 @@ class PairedDiff:
     wins: int
     losses: int
     ties: int
+
+    @property
+    def net_win_rate(self) -> Estimate:
+        """Share of items that b wins minus the share that it loses, from -1 to 1.
+
+        Ties count half in `superiority`; it is the same number on another scale.
+        """
+        half = self.superiority
+        return replace(
+            half, est=2 * half.est - 1, se=2 * half.se, lo=2 * half.lo - 1, hi=2 * half.hi - 1
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from core.stats.intervals import mean_ci, rate_ci
+from core.stats.intervals import (
+    design_effect,
+    intraclass_correlation,
+    mean_ci,
+    rate_ci,
+    two_way_se,
+)
 from core.stats.types import MissingScoreError, ShapeError, TooFewClusters
 
 # Twelve personas of four tasks each, ordered by persona; published with their golden values.
@@ -257,3 +263,28 @@ def test_the_clustered_interval_covers_where_the_plain_one_does_not():
             hits[name] += found.lo <= 0.7 <= found.hi
     assert hits["clustered"] / 400 >= 0.93
     assert hits["plain"] / 400 <= 0.88
+
+
+def test_clustering_by_persona_and_task_has_its_golden_standard_error():
+    task = np.tile(np.arange(4), 12)
+    assert two_way_se(COMPLETION, PERSONA, task) == close(0.118325)
+
+
+def test_two_ways_that_cancel_fall_back_to_the_larger_one():
+    # Within each persona and within each task the values balance out.
+    values, persona, task = [1, 0, 0, 1], [0, 0, 1, 1], [0, 1, 0, 1]
+    assert two_way_se(values, persona, task) == 0
+    assert two_way_se([1, 0, 0, 1, 1], [0, 0, 1, 1, 2], [0, 1, 0, 1, 2]) > 0
+
+
+def test_design_effect_and_likeness_of_personas_have_their_golden_values():
+    assert design_effect(COMPLETION, PERSONA) == close(1.268466)
+    assert intraclass_correlation(COMPLETION, PERSONA) == close(0.087137)
+    # The published 3.06 is rounded: (0.263822 / 0.150722) squared.
+    assert design_effect(NATURALNESS, PERSONA) == pytest.approx(3.06, abs=0.005)
+
+
+def test_likeness_is_not_defined_without_repetition_or_variation():
+    assert math.isnan(intraclass_correlation([1, 0, 1], [0, 1, 2]))
+    assert math.isnan(intraclass_correlation([1, 1, 1, 1], [0, 0, 1, 1]))
+    assert math.isnan(design_effect([1, 1, 1, 1], [0, 0, 1, 1]))

@@ -8,6 +8,7 @@ from statsmodels.stats.multitest import multipletests
 
 from core.stats.paired import (
     benjamini_hochberg,
+    benjamini_yekutieli,
     compare_many,
     holm,
     paired_diff,
@@ -188,3 +189,15 @@ def test_adjusting_never_makes_a_p_smaller(p):
         adjusted = adjust(p)
         assert all(new >= old - 1e-12 for new, old in zip(adjusted, p, strict=True))
         assert adjusted.max() <= 1
+
+
+def test_the_net_win_rate_is_wins_minus_losses():
+    found = paired_diff(A, B, cluster=PERSONA)
+    net = found.net_win_rate
+    # For verdicts the difference of an item is its win, tie or loss.
+    assert net.est == close(8 / 48)
+    assert (net.se, net.lo, net.hi) == (close(0.056183), close(0.043008), close(0.290325))
+
+
+def test_benjamini_and_yekutieli_agrees_with_scipy():
+    assert benjamini_yekutieli(P) == close(false_discovery_control(P, method="by"))
