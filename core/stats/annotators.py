@@ -59,12 +59,14 @@ class Rater:
 class RaterPair:
     """Two annotators on the `n` dialogues that both labelled; `difference` is a minus b.
 
-    Estimates are None where the two share too little; kappa also where there is no variation.
+    `confusion[i, j]` counts dialogues to which a gave category i and b category j. Estimates are
+    None where the two share too little; kappa also where there is no variation.
     """
 
     a: int
     b: int
     n: int
+    confusion: IntArray
     exact: Estimate | None
     within_one: Estimate | None
     difference: Estimate | None
@@ -95,6 +97,13 @@ class AnnotatorAgreement:
     pairs: tuple[RaterPair, ...]
     components: Components | None
     reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def confusion(self) -> IntArray:
+        """How often two people gave each two categories to one dialogue, each pair both ways."""
+        one_way = np.sum([pair.confusion for pair in self.pairs], axis=0)
+        both: IntArray = one_way + one_way.T
+        return both
 
 
 def annotator_agreement(  # noqa: PLR0913 - the published signature, and weights
@@ -340,21 +349,30 @@ def _pairs(table: _Table, level: Level, boot: int, seed: int) -> tuple[RaterPair
 def _pair(table: _Table, a: int, b: int, how: tuple[Level, int, int]) -> RaterPair:
     both = table.given[a] & table.given[b]
     n = int(both.sum())
+    confusion = _confusion(table, both, a, b)
     try:
         part = table.where(both)
     except (TooFewLabels, TooFewClusters):
-        return RaterPair(a, b, n, None, None, None, None)
+        return RaterPair(a, b, n, confusion, None, None, None, None)
     apart = part.values[a] - part.values[b]
     level = how[0]
     return RaterPair(
         a=a,
         b=b,
         n=n,
+        confusion=confusion,
         exact=part.mean((apart == 0).astype(float), rate=True),
         within_one=None if level == "nominal" else part.mean((abs(apart) <= 1) * 1.0, rate=True),
         difference=part.mean(apart, rate=False),
         kappa=_pair_kappa(part, a, b, how),
     )
+
+
+def _confusion(table: _Table, both: BoolArray, a: int, b: int) -> IntArray:
+    k = len(table.categories)
+    spots = [places(table.values[r][both], table.categories) for r in (a, b)]
+    counts = np.bincount(spots[0] * k + spots[1], minlength=k * k)
+    return counts.reshape(k, k).astype(np.intp)
 
 
 def _pair_kappa(part: _Table, a: int, b: int, how: tuple[Level, int, int]) -> Estimate | None:

@@ -103,6 +103,18 @@ def test_pairs_count_only_the_dialogues_that_both_labelled():
     pair = found.pairs[1]
     assert (pair.exact.est, pair.within_one.est) == (close(5 / 8), close(7 / 8))
     assert pair.difference.est == close(-4 / 8)
+    by_hand = np.zeros((5, 5), dtype=int)
+    for a, b in zip(*FOUR[[0, 2]], strict=True):
+        if not np.isnan([a, b]).any():
+            by_hand[int(a) - 1, int(b) - 1] += 1
+    assert pair.confusion.tolist() == by_hand.tolist()
+
+
+def test_the_table_of_all_pairs_counts_each_pair_both_ways():
+    table = annotator_agreement(YES_NO, level="nominal", categories=[0, 1]).confusion
+    # Four dialogues where all three pass and one where all fail make three equal pairs each;
+    # 110, 100 and 001 make one equal pair and two unequal ones.
+    assert table.tolist() == [[2 * 3 + 4, 6], [6, 24 + 2]]
 
 
 def test_exact_and_near_agreement_of_two_people_are_averaged_over_dialogues():
