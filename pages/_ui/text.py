@@ -7,13 +7,14 @@ says otherwise, and whoever draws it passes it through `escape_md` or `escape_ch
 from __future__ import annotations
 
 import html
-import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 from functools import cache
 
 from core.compare import ArmEstimate, Comparison, Difference, rubric_ends
+from core.numerals import decimals_for as decimals_for
+from core.numerals import number as number
 from core.types import ContextSetting, JudgementStatus, Part, StopReason
 
 _NBSP = "\u00a0"
@@ -63,27 +64,6 @@ def _escape_line(line: str) -> str:
 
 
 # --- numbers ------------------------------------------------------------------------------------
-
-
-def decimals_for(lo: float | None, hi: float | None, *, otherwise: int = 1) -> int:
-    """How many decimals an interval supports: its half-width in one or two digits.
-
-    More only where an end that is not 0 would be shown as 0.
-    """
-    if lo is None or hi is None or not hi > lo:
-        return otherwise
-    decimals = min(4, max(0, -math.floor(math.log10((hi - lo) / 6))))
-    clear = lo if lo > 0 else -hi if hi < 0 else None
-    while clear is not None and round(clear, decimals) == 0 and decimals < 4:
-        decimals += 1
-    return decimals
-
-
-def number(value: float, decimals: int = 1, *, sign: bool = False) -> str:
-    """A number with a real minus, and never a minus before zero."""
-    shown = f"{abs(value):,.{decimals}f}"
-    negative = value < 0 and float(shown.replace(",", "")) != 0
-    return ("−" if negative else "+" if sign and value > 0 else "") + shown
 
 
 def quantity(value: float, lo: float | None, hi: float | None, *, verdict: bool = False) -> str:
