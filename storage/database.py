@@ -55,7 +55,9 @@ class Database:
         self._writer = self.engine.execution_options(writes=True)
         # SQLite lets one write at a time, and who waits for it sleeps and looks again, longer each
         # time: threads of one process hand the turn on without sleeping.
-        self._turn: AbstractContextManager[Any] = nullcontext() if self.postgres else threading.Lock()
+        self._turn: AbstractContextManager[Any] = (
+            nullcontext() if self.postgres else threading.Lock()
+        )
 
     @property
     def place(self) -> str:
