@@ -313,10 +313,7 @@ class Store(Protocol):
     def admit_calls(
         self, calls: Sequence[OpenCall], caps: Caps, *, again: bool = False
     ) -> list[Verdict]:
-        """Decide by `core.ledger.decide` which calls may go out, and write those down.
-
-        `again`: this was asked before, and the word of it may have been lost.
-        """
+        """Decide by `core.ledger.decide` which may go out; write those down (perhaps `again`)."""
         ...
 
     def end_calls(self, calls: Sequence[OpenCall], *, lost: bool) -> None:

@@ -149,8 +149,9 @@ def test_two_processes_keep_to_the_requests_of_a_minute_together(
 
 @pytest.mark.slow
 def test_budget_is_never_passed_by_several_processes_and_those_that_follow(
-    tmp_path: Path, database_url: str
+    tmp_path: Path, migrated_sqlite_url: str
 ) -> None:
+    database_url = migrated_sqlite_url
     with charging(latency=0.02) as (provider, bill):
         file = str(study_file(tmp_path, provider, concurrency=12, budget_usd=BUDGET))
         process = command(database_url, "run", file, "--workers", "3")
