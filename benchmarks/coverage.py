@@ -4,9 +4,10 @@
 
 Simulation A of the method book: 2,000 dialogues of 100 personas, of which 50, 100 or 200 are
 reviewed at random. Each figure stands beside the book's (4,000 runs). truescore and ppi_py see
-the same draws; each is installed, pinned, into an environment of its own below the user's cache
-folder. Their point estimates must equal Rapport's for the same weight of the judge. Exit code 1
-when one does not, or when a coverage lies further from the book's than chance explains.
+the same draws; each is installed, pinned, into an environment of its own in the system's folder
+for temporary files, and removed at the end. Their point estimates must equal Rapport's for the
+same weight of the judge. Exit code 1 when one does not, or when a coverage lies further from the
+book's than chance explains.
 """
 
 from __future__ import annotations
@@ -90,21 +91,17 @@ def ours(draw: Draw, n: int) -> tuple[dict[str, tuple[float, float, float]], flo
 # --- other packages -------------------------------------------------------------------------
 
 
-def peer_python(name: str) -> Path:
-    """The interpreter of a peer's own environment, made at first use. Raises on failure."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "rapport-benchmarks"
-    folder = cache / PEERS[name].replace("==", "-")
-    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    ready = folder / "installed"
-    if not ready.exists():
-        venv.create(folder, clear=True, with_pip=True)
-        subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", PEERS[name]],
-            check=True,
-            timeout=600,
-            capture_output=True,
-        )
-        ready.touch()
+def peer_python(name: str, folder: Path) -> Path:
+    """The interpreter of a new environment of the peer's own in `folder`. Raises on failure."""
+    home = folder / name
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    venv.create(home, with_pip=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", PEERS[name]],
+        check=True,
+        timeout=600,
+        capture_output=True,
+    )
     return python
 
 
@@ -124,15 +121,15 @@ def peer_intervals(name: str, python: Path, made: list[Draw], lam: list[float]) 
         return np.asarray(np.load(out)["intervals"], dtype=np.float64)
 
 
-def peers(wanted: bool) -> dict[str, Path | str]:
-    """Each peer's interpreter, or why there is none."""
+def peers(folder: Path, *, wanted: bool) -> dict[str, Path | str]:
+    """Each peer's interpreter below `folder`, or why there is none."""
     found: dict[str, Path | str] = {}
     for name in PEERS:
         if not wanted:
             found[name] = "not asked for"
             continue
         try:
-            found[name] = peer_python(name)
+            found[name] = peer_python(name, folder)
         except (subprocess.SubprocessError, OSError) as error:
             found[name] = f"could not be installed ({type(error).__name__})"
     return found
@@ -203,11 +200,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-peers", action="store_true", help="install and run no other package")
     args = parser.parse_args()
-    others = peers(wanted=not args.no_peers)
-    print(f"{args.runs} runs, seed {args.seed}; true rate {truth():.4f}; nominal coverage 0.95\n")
-    print("| method | n | coverage | book | width | book | agrees |")
-    print("|---|---|---|---|---|---|---|")
-    fits = [table(n, args.runs, args.seed, others) for n in SIZES]
+    # A fresh folder each time: code that somebody else left under a known name is never run.
+    with tempfile.TemporaryDirectory(prefix="rapport-coverage-") as folder:
+        others = peers(Path(folder), wanted=not args.no_peers)
+        print(f"{args.runs} runs, seed {args.seed}; true rate {truth():.4f}; nominal 0.95\n")
+        print("| method | n | coverage | book | width | book | agrees |")
+        print("|---|---|---|---|---|---|---|")
+        fits = [table(n, args.runs, args.seed, others) for n in SIZES]
     return 0 if all(fits) else 1
 
 

@@ -2,8 +2,9 @@
 
 Rebuilt from the published description of simulation A of the method book: persona effects are
 logistic (intraclass correlation about 0.1), the judge has a sensitivity of 93 % and a
-specificity of 76 %, errs more for some personas than for others, correlates 0.69 with people,
-and is 5.2 points too generous. What the description leaves open was chosen to give these.
+specificity of 76 % with the middle persona, errs more for some personas than for others,
+correlates 0.69 with people, and is about 5.2 points too generous. What the description leaves
+open was chosen to give these.
 """
 
 from __future__ import annotations

@@ -89,6 +89,12 @@ def test_the_expected_standard_error_is_the_stratified_one():
     assert se_of([45.841516, 43.667682, 15.462784]) == close(0.023271)
 
 
+def test_minutes_spent_as_neyman_says_for_equal_minutes_buy_less_than_the_cheapest_plan():
+    neyman = optimal_shares(ROWS, SPREAD)
+    assert se_of(100 * neyman) == close(0.023534)
+    assert se_of(300 / (neyman @ MINUTES) * neyman) == close(0.023637)
+
+
 def test_the_value_per_minute_is_higher_where_a_proportional_plan_is_thin():
     u, code, minutes = strata()
     n_h = 300 / 260 * np.array([60, 30, 10])
