@@ -10,7 +10,7 @@ import numpy as np
 from core.agreement_rows import Item, Labels
 from core.stats.annotators import AnnotatorAgreement, Rater
 from core.stats.bias import Effect, residual_bias
-from core.stats.intervals import mean_ci
+from core.stats.intervals import FEW_CLUSTERS, mean_ci
 from core.stats.types import Degenerate, FloatArray, IntArray, TooFewClusters, TooFewLabels
 
 BLOCK, MOST_BLOCKS = 10, 6
@@ -26,7 +26,8 @@ TOO_LITTLE = (Degenerate, TooFewClusters, TooFewLabels)
 class Block:
     """A stretch of one annotator's labels: their mean minus the judge's on the same dialogues.
 
-    The judge is one instrument and does not change, so that a trend is the annotator's.
+    The judge is one instrument and does not change, so that a trend is the annotator's. There
+    is no interval from fewer than 8 personas.
     """
 
     start: Any
@@ -105,17 +106,21 @@ def _blocks(labels: Labels, rows: IntArray) -> tuple[Block, ...]:
 
 def _block(labels: Labels, rows: IntArray) -> Block:
     apart = labels.value[rows] - labels.judge[rows]
-    mean, lo, hi = float(apart.mean()), None, None
-    try:
+    lo = hi = None
+    if _personas(labels, rows) >= FEW_CLUSTERS:
         found = mean_ci(apart, cluster=labels.persona[rows])
-        mean, lo, hi = found.est, found.lo, found.hi
-    except TooFewClusters:
-        pass
-    return Block(labels.at[int(rows[0])], labels.at[int(rows[-1])], len(rows), mean, lo, hi)
+        lo, hi = found.lo, found.hi
+    return Block(
+        labels.at[int(rows[0])], labels.at[int(rows[-1])], len(rows), float(apart.mean()), lo, hi
+    )
+
+
+def _personas(labels: Labels, rows: IntArray) -> int:
+    return len(np.unique(labels.persona[rows]))
 
 
 def _change(labels: Labels, rows: IntArray) -> Effect | None:
-    if len(rows) < 2 * BLOCK:
+    if len(rows) < 2 * BLOCK or _personas(labels, rows) < FEW_CLUSTERS:
         return None
     later = (np.arange(len(rows)) >= len(rows) / 2) * 1.0
     try:

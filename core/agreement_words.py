@@ -17,6 +17,7 @@ from core.stats.annotators import AnnotatorAgreement, Rater
 from core.stats.bias import Effect, Moves, PositionBias, RevealFirst
 from core.stats.components import Components
 from core.stats.intervals import FEW_CLUSTERS
+from core.stats.pairwise import PairChoice, Strengths
 from core.stats.types import Estimate
 
 SETTINGS = {
@@ -260,6 +261,28 @@ def position_words(found: PositionBias) -> str:
         f"{said} Of {_plural(flips, 'choice')} that turned with the order, "
         f"{found.first_both:,} went to the side that stood first ({p})."
     )
+
+
+def choice_words(pair: PairChoice) -> str:
+    """`B preferred to A in 59 of 100 (ties split)`: the side that is ahead comes first."""
+    if not pair.n:
+        return f"{pair.a} and {pair.b} have not met."
+    share = (pair.wins + pair.ties / 2) / pair.n
+    first, second = (pair.a, pair.b) if share >= 0.5 else (pair.b, pair.a)
+    said = f"{first} preferred to {second} in {100 * max(share, 1 - share):.0f} of 100 (ties split)"
+    return f"{said}, from {_plural(pair.n, 'choice')}."
+
+
+def ladder_words(found: Strengths) -> str:
+    """Who stands first, how surely, and whether a ladder is the right picture at all."""
+    if found.cyclic:
+        return "Majorities go round in a circle, so read the table of pairs and not the ladder."
+    top = [side.side for side, band in zip(found.sides, found.bands, strict=True) if band == 0]
+    if len(top) == len(found.sides):
+        return "No side is resolved from the one on top."
+    if len(top) > 1:
+        return f"{', '.join(top[:-1])} and {top[-1]} stand first; which of them is not resolved."
+    return f"{top[0]} stands first (first in {100 * found.sides[0].best:.0f} of 100 draws)."
 
 
 # --- what it rests on -----------------------------------------------------------------------

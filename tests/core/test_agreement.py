@@ -244,6 +244,16 @@ def test_an_annotator_who_grows_lenient_is_seen_against_the_judge():
     assert ben.change.lo < 0 < ben.change.hi
 
 
+def test_a_stretch_of_few_personas_has_no_interval():
+    # Dialogues come persona by persona, so that ten labels are of two personas.
+    ana = of(annotations()).annotators[0]
+    assert [(b.lo, b.hi) for b in ana.blocks] == [(None, None)] * 6
+    mixed = annotations()
+    mixed["persona_id"] = "p" + (mixed.index % 12).astype(str)
+    ana = of(mixed).annotators[0]
+    assert all(b.lo < b.mean < b.hi for b in ana.blocks)
+
+
 def test_few_labels_are_not_cut_into_stretches():
     rows = annotations()
     found = of(rows[rows["dialogue_id"] < "d09"])

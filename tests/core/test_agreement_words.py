@@ -7,6 +7,7 @@ from core.comparison import Ends
 from core.stats.agreement import annotator_agreement, judge_agreement
 from core.stats.alt_test import alt_test
 from core.stats.bias import Effect, anchoring, position_bias, residual_bias, reveal_first
+from core.stats.pairwise import pairwise_strengths
 from core.stats.types import Estimate
 from tests.support.annotations import JUDGE, PEOPLE, annotations
 
@@ -280,6 +281,45 @@ def test_a_preference_for_the_first_place_is_said_with_its_test():
     assert words.position_words(position_bias([1, 0], [1, 0])) == (
         "The judge chooses the same in both orders every time."
     )
+
+
+def tournament(counts, personas=25):
+    rows = [
+        (a, b, value)
+        for (a, b), numbers in counts.items()
+        for value, n in zip((1.0, 0.0, 0.5), numbers, strict=True)
+        for _ in range(n)
+    ]
+    left, right, outcome = zip(*rows, strict=True)
+    persona = np.arange(len(rows)) % personas
+    return pairwise_strengths(left, right, outcome, cluster=persona, boot=200)
+
+
+def test_a_pair_is_said_from_the_side_that_is_ahead():
+    found = tournament({("A", "B"): (14, 22, 9), ("A", "C"): (20, 12, 8), ("B", "C"): (25, 9, 6)})
+    assert words.choice_words(found.pairs[0]) == (
+        "B preferred to A in 59 of 100 (ties split), from 45 choices."
+    )
+    assert words.choice_words(found.pairs[1]).startswith("A preferred to C in 60 of 100")
+    apart = tournament({("A", "B"): (9, 9, 0), ("B", "C"): (9, 9, 0)})
+    assert words.choice_words(apart.pairs[1]) == "A and C have not met."
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({("A", "B"): (28, 5, 9), ("A", "C"): (30, 2, 8), ("B", "C"): (25, 9, 6)},
+         "A stands first (first in 100 of 100 draws)."),
+        ({("A", "B"): (20, 19, 3), ("A", "C"): (30, 2, 3), ("B", "C"): (31, 2, 3)},
+         "A and B stand first; which of them is not resolved."),
+        ({("A", "B"): (20, 19, 3), ("A", "C"): (16, 15, 3), ("B", "C"): (14, 14, 3)},
+         "No side is resolved from the one on top."),
+        ({("A", "B"): (20, 10, 0), ("B", "C"): (20, 10, 0), ("A", "C"): (10, 20, 0)},
+         "Majorities go round in a circle, so read the table of pairs and not the ladder."),
+    ],
+)  # fmt: skip
+def test_a_ladder_names_the_top_only_as_far_as_it_is_resolved(counts, said):
+    assert words.ladder_words(tournament(counts)) == said
 
 
 # --- the basis ------------------------------------------------------------------------------
