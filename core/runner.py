@@ -16,6 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from core.bench import Bench, How, Judging, judge_dialogue, make_dialogue
 from core.calls import Line
@@ -148,7 +149,7 @@ class Runner:
         unforeseen fails it (`RunFailed`). In each case the rest stays owed.
         """
         self._take_over()
-        self.store.set_study_state(self.study.id, StudyState.RUNNING)
+        self._patience(lambda: self.store.set_study_state(self.study.id, StudyState.RUNNING))
         beat = threading.Thread(target=self._beat, args=(on_progress,), daemon=True)
         beat.start()
         try:
@@ -162,7 +163,7 @@ class Runner:
         self._leave(finished)
         if self._stop.error is not None:
             raise self._stop.error
-        return self.store.progress(self.study.id)
+        return self._patience(lambda: self.store.progress(self.study.id))
 
     def _until_done(self, act: Callable[[], None]) -> None:
         try:
@@ -180,13 +181,13 @@ class Runner:
         """End the leases of runners of this machine that are dead; others end by themselves."""
         for owner in self._patience(lambda: self.store.lease_owners(self.study.id)):
             if owner_is_dead(owner):
-                self.store.release_units(self.study.id, owner)
+                self._patience(partial(self.store.release_units, self.study.id, owner))
 
     def _leave(self, finished: bool) -> None:
         """Give back what was not done, and say how the study stands now."""
         try:
             self._patience(lambda: self.store.release_units(self.study.id, self.owner))
-            self._say(finished)
+            self._patience(lambda: self._say(finished))
         except StoreError as error:  # to others the study will look stalled, as it is
             log.warning("the state of the study could not be kept: %s", error)
             self._stop.error = self._stop.error or error
