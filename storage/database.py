@@ -8,10 +8,9 @@ saved. A kill of the process loses nothing either way. The price is one flush pe
 from __future__ import annotations
 
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from core.errors import AlreadyDecided, NotFound, StoreError, StoreUnavailable
 from storage.tally import Tally
+from storage.turn import Turn
 
 AnySelect = sa.Select[*tuple[Any, ...]]
 AnyRow = sa.Row[*tuple[Any, ...]]
@@ -53,11 +53,7 @@ class Database:
         self.engine = _postgres_engine(self.url) if self.postgres else _sqlite_engine(self.url)
         self.tally = Tally(self.postgres)
         self._writer = self.engine.execution_options(writes=True)
-        # SQLite lets one write at a time, and who waits for it sleeps and looks again, longer each
-        # time: threads of one process hand the turn on without sleeping.
-        self._turn: AbstractContextManager[Any] = (
-            nullcontext() if self.postgres else threading.Lock()
-        )
+        self._turn = None if self.postgres else Turn(str(self.url.database), BUSY_SECONDS)
 
     @property
     def place(self) -> str:
@@ -76,7 +72,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """One transaction: all of it is kept, or on any exception none."""
-        with self._turn, self._faults(), self._writer.begin() as connection:
+        with self._turn or nullcontext(), self._faults(), self._writer.begin() as connection:
             yield connection
 
     def rows(self, query: AnySelect) -> Sequence[AnyRow]:
@@ -106,6 +102,8 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+        if self._turn is not None:
+            self._turn.close()
 
 
 def rows_by_seq(
