@@ -16,7 +16,7 @@ from pathlib import Path
 from core.clock import now
 from core.limits import Caps
 from core.parties import STOP_TOKEN
-from core.ports import ChatRequest, IsCancelled, OnDelta, Reply
+from core.ports import Again, ChatRequest, IsCancelled, OnDelta, Reply
 from core.runner import Runner
 from core.study import plan
 from core.study_file import ArmEntry, JudgeEntry, ModelEntry, StudySpec
@@ -43,8 +43,9 @@ class Sleeper:
         *,
         on_delta: OnDelta | None = None,
         is_cancelled: IsCancelled | None = None,
+        again: Again | None = None,
     ) -> Reply:
-        del on_delta, is_cancelled
+        del on_delta, is_cancelled, again
         time.sleep(self.latency)
         with self._lock:
             self.calls += 1

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -110,16 +111,32 @@ class CallLog:
         return call
 
     def _ask(self, wish: Wish, on_delta: OnDelta | None) -> Reply:
-        line, request = self._line, wish.request
+        """Send one request, again if need be. Each attempt has a place and a row of its own."""
+        line = self._line
         entry = line.gate.admit(wish, line.model, line.is_cancelled)
+        is_out = True
+
+        @contextmanager
+        def again(error: ModelError) -> Iterator[None]:
+            nonlocal entry, is_out
+            is_out = False
+            self._keep(self._failed(wish, error), entry)
+            yield
+            entry = line.gate.admit(wish, line.model, line.is_cancelled)
+            is_out = True
+
         leave = line.must_leave or line.is_cancelled
         try:
-            answer = line.model.reply(request, on_delta=on_delta, is_cancelled=leave)
+            answer = line.model.reply(
+                wish.request, on_delta=on_delta, is_cancelled=leave, again=again
+            )
         except ModelError as error:
-            self._keep(self._failed(wish, error), entry)
+            if is_out:
+                self._keep(self._failed(wish, error), entry)
             raise
         except BaseException:  # it may have been answered, and paid for, unheard
-            line.gate.lost(entry)
+            if is_out:
+                line.gate.lost(entry)
             raise
         self._keep(self._answered(wish, answer), entry)
         return answer
@@ -160,9 +177,9 @@ class CallLog:
             model=wish.request.spec.model,
             reply="",
             finish_reason="",
-            tokens_in=None,
-            tokens_out=None,
-            cost_usd=None,
+            tokens_in=error.tokens_in,
+            tokens_out=error.tokens_out,
+            cost_usd=error.cost_usd,
             seconds=0.0,
             attempts=error.attempts,
             at=self._line.now(),

@@ -42,7 +42,15 @@ class StudyError(AppError):
 
 
 class ModelError(AppError):
-    """A model did not answer usefully. `attempts` counts the requests that were sent."""
+    """A model did not answer usefully. `attempts` counts the requests that were sent.
+
+    `cost_usd` is what the last of them cost, by `tokens_in` and `tokens_out` where the provider
+    counted any: None when nobody knows, 0 when the provider said why it did not answer.
+    """
+
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
 
     def __init__(self, message: str, *, attempts: int = 1) -> None:
         super().__init__(message)
@@ -72,7 +80,7 @@ class EmptyReply(ModelError):
 
 
 class ModelMisconfigured(ModelError):
-    pass
+    cost_usd = 0.0
 
 
 class Cancelled(AppError):

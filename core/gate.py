@@ -170,9 +170,9 @@ class LedgerGate:
             worst = model.worst_cost(request)
             if worst is None:
                 raise ModelMisconfigured(
-                    f"The price of {request.spec.model} is unknown, so a budget cannot be kept: "
-                    "give input_cost_per_token and output_cost_per_token in its params, or no "
-                    "budget."
+                    f"What an answer of {request.spec.model} can cost is unknown, so a budget "
+                    "cannot be kept: give input_cost_per_token, output_cost_per_token and "
+                    "max_tokens in its params, or no budget."
                 )
         return OpenCall(
             id=f"{self.owner}:{next(self._numbers)}",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.errors import Cancelled, ModelMisconfigured
-from core.ports import ChatModel, ChatRequest, IsCancelled, OnDelta, Reply
+from core.ports import Again, ChatModel, ChatRequest, IsCancelled, OnDelta, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,14 @@ class Halting:
         *,
         on_delta: OnDelta | None = None,
         is_cancelled: IsCancelled | None = None,
+        again: Again | None = None,
     ) -> Reply:
         if is_cancelled is not None and is_cancelled():
             raise Cancelled("Stopped before a call to the model.")
         try:
-            return self.model.reply(request, on_delta=on_delta, is_cancelled=is_cancelled)
+            return self.model.reply(
+                request, on_delta=on_delta, is_cancelled=is_cancelled, again=again
+            )
         except ModelMisconfigured as error:
             self.halt(error)
             raise

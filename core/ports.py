@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from core.errors import ModelError
 from core.monitor import ArmProgress, LeaseHolder, Past
 from core.types import (
     Dataset,
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 
     from core.ledger import Caps, OpenCall, Verdict
     from core.study_file import StudySpec
-
-# --- models -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +96,15 @@ OnDelta = Callable[[str], None]
 """Receives pieces of a reply while it streams; a retry starts again after `on_delta("")`."""
 
 IsCancelled = Callable[[], bool]
+Again = Callable[[ModelError], AbstractContextManager[None]]  # around each pause
 
 
 class ChatModel(Protocol):
-    """Something that answers one request.
+    """Something that answers one request, or raises a `ModelError` of the right kind.
 
-    Raises `ModelError` of the right kind; retries of what may succeed later are the
-    adapter's own, within its limit of time. With `on_delta` the reply streams.
-    `is_cancelled` is asked between attempts and pieces; when true, `Cancelled` is raised.
+    Retries of what may succeed later are the adapter's own, within its limit of time; each pause
+    is spent inside `again`, which may raise. With `on_delta` the reply streams. `is_cancelled`
+    is asked between attempts and pieces; when true, `Cancelled` is raised.
     """
 
     def reply(
@@ -113,6 +113,7 @@ class ChatModel(Protocol):
         *,
         on_delta: OnDelta | None = None,
         is_cancelled: IsCancelled | None = None,
+        again: Again | None = None,
     ) -> Reply: ...
 
     def worst_cost(self, request: ChatRequest) -> float | None:

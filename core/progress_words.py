@@ -60,6 +60,6 @@ def progress_words(p: StudyProgress) -> str:
 def _possibly_paid(p: StudyProgress) -> str:
     most = f", ${p.possibly_paid_usd:.2f} at most" if p.possibly_paid_usd else ""
     return (
-        f"{p.possibly_paid:,} calls were out when a process died or was told to leave, and may "
-        f"have been paid for beside that{most}; the budget counts them."
+        f"{p.possibly_paid:,} calls whose answer was lost may have been paid for beside "
+        f"that{most}; the budget counts them."
     )

@@ -5,7 +5,9 @@ The keys are a contract (see README, "Study files"); keys may be added, none ren
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -174,3 +176,22 @@ def load_study(path: Path) -> StudySpec:
         where = f" (line {mark.line + 1})" if mark else ""
         raise StudyError(f"{path.name} is not valid YAML{where}.") from None
     return parse_study(data, source=path.name)
+
+
+def read_params(words: Iterable[str]) -> dict[str, Any]:
+    """A model's params from words such as `max_tokens=800`: JSON where it is, else text.
+
+    Raises `StudyError` for a word that is none, and for secrets.
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not (name.strip() and sign):
+            raise StudyError(f"{word!r} is no parameter; write NAME=VALUE, such as max_tokens=800.")
+        if _SECRET.search(name):
+            raise StudyError(f"{name} belongs in the environment, never on a command line.")
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value
+    return found

@@ -523,7 +523,7 @@ class StudyProgress:
     seconds: float
     heartbeat_at: datetime | None
     message: str = ""
-    possibly_paid: int = 0  # calls that a dead process had out: nobody knows whether they cost
+    possibly_paid: int = 0  # calls whose answer was lost: nobody knows whether they cost
     possibly_paid_usd: float = 0.0  # the most that they can have cost, where that is known
     cached_calls: int = 0  # answered from what another study had paid for
     stalled: bool = False  # said to be running, and silent for longer than a lease

@@ -6,6 +6,7 @@ PostgreSQL by a lock that lasts for one short transaction, on SQLite because the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -107,17 +108,18 @@ def settle(
     entries: Sequence[OpenCall | None],
     now: float,
 ) -> None:
-    """Book what answers have cost, and strike out their entries.
+    """Book what attempts have cost, and strike out their entries.
 
-    An answer that does not say its cost is booked at the most that it can have.
+    An answer that does not say its cost is booked at the most that it can have; a failure
+    whose cost nobody knows likewise, among those that were possibly paid.
     """
     pairs = [(call, entries[i] if i < len(entries) else None) for i, call in enumerate(calls)]
-    spent: dict[str, float] = {}
+    booked: dict[str, Counter[str]] = {}
     for call, entry in pairs:
-        if cost := _cost(call, entry):
-            spent[call.study_id] = spent.get(call.study_id, 0.0) + cost
-    for study_id, usd in sorted(spent.items()):
-        _book(connection, study_id, spent_usd=usd)
+        if amounts := _amounts(call, entry):
+            booked.setdefault(call.study_id, Counter()).update(amounts)
+    for study_id, sums in sorted(booked.items()):
+        _book(connection, study_id, **sums)
     ended = [_end(call, entry) for call, entry in pairs if entry is not None]
     if ended:
         _strike_out(connection, ended, now)
@@ -126,15 +128,18 @@ def settle(
         connection.execute(insert_or_skip(connection, ANSWER, by="key"), shared)
 
 
-def _cost(call: ModelCall, entry: OpenCall | None) -> float | None:
-    if call.cost_usd is not None or call.error or entry is None:
-        return call.cost_usd
-    return entry.worst_usd
+def _amounts(call: ModelCall, entry: OpenCall | None) -> dict[str, float]:
+    if call.cost_usd is not None:
+        return {"spent_usd": call.cost_usd} if call.cost_usd else {}
+    if entry is None:
+        return {}
+    worst = entry.worst_usd or 0.0
+    return {"lost_usd": worst, "lost_calls": 1} if call.error else {"spent_usd": worst}
 
 
 def _end(call: ModelCall, entry: OpenCall) -> dict[str, Any]:
     tokens = (call.tokens_in or 0) + (call.tokens_out or 0)
-    return {"entry": entry.id, "used": tokens, "sent": call.attempts}
+    return {"entry": entry.id, "used": tokens, "sent": min(call.attempts, 1)}
 
 
 def _answer(call: ModelCall, entry: OpenCall) -> dict[str, Any]:

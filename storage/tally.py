@@ -121,11 +121,13 @@ _QUERIES = {
     )
     .group_by(_D.study_id, _D.stop_reason),
     JUDGEMENT.name: sa.select(_J.study_id, _J.status, _N).group_by(_J.study_id, _J.status),
-    # A request that failed has no answer to be priced by, and leaves the rest known.
+    # A request that failed may have cost something; if nobody knows, the rest stays known.
     MODEL_CALL.name: sa.select(
         _C.study_id,
         sa.func.sum(sa.case((_C.error == "", 1), else_=0)).label("answered"),
-        sa.func.count(_C.cost_usd).label("priced"),
+        sa.func.sum(
+            sa.case((_C.error == "", sa.case((_C.cost_usd.is_(None), 0), else_=1)), else_=0)
+        ).label("priced"),
         sa.func.sum(_C.cost_usd).label("cost"),
         sa.func.sum(sa.case((_C.cached, 1), else_=0)).label("cached"),
     ).group_by(_C.study_id),

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ from core.settings import Settings
 from core.study import plan
 from core.study_file import parse_study
 from core.types import StudyProgress
-from tests.support.answers import Answer, Received, usage
+from tests.support.answers import Answer, Fault, Received, usage
 from tests.support.provider import Provider
 from tests.support.roles import play
 from tests.support.web import ROOT
@@ -36,16 +36,41 @@ PRICE_IN, PRICE_OUT = 2e-5, 4e-5
 BUDGET = 1.0
 
 
+Misbehave = Callable[[Received], Fault]
+FREE = (Fault.SERVER_ERROR, Fault.UNAVAILABLE, Fault.RATE_LIMIT)  # what is not an answer
+PAID = (
+    *(Fault.EMPTY, Fault.REFUSAL, Fault.CONTENT_FILTER, Fault.LENGTH),
+    *(Fault.TRUNCATED, Fault.INVALID_JSON, Fault.WRONG_SCHEMA, Fault.RESET),
+)
+
+
+def well(_: Received) -> Fault:
+    return Fault.NONE
+
+
+def first_time(*faults: Fault) -> Misbehave:
+    """Each request gets one of the faults when it first comes, and an answer after that."""
+    return lambda r: faults[int(r.hash, 16) % len(faults)] if r.occurrence == 1 else Fault.NONE
+
+
+def always(fault: Fault) -> Misbehave:
+    return lambda _: fault
+
+
 @dataclass
 class Bill:
-    """What a server has charged: every answer it gave, heard or not."""
+    """What a server has charged: every answer it gave, heard or not, whole or broken."""
 
     provider: Provider
+    misbehave: Misbehave = well
     usd: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, received: Received) -> Answer:
-        answer = Answer(text=play(received, self.provider.markers))
+        fault = self.misbehave(received)
+        if fault in FREE:
+            return Answer(fault=fault)
+        answer = Answer(fault=fault).with_text(lambda: play(received, self.provider.markers))
         used = usage(received, answer)
         cost = used["prompt_tokens"] * PRICE_IN + used["completion_tokens"] * PRICE_OUT
         with self.lock:
@@ -54,9 +79,9 @@ class Bill:
 
 
 @contextmanager
-def charging(**options: Any) -> Iterator[tuple[Provider, Bill]]:
+def charging(misbehave: Misbehave = well, **options: Any) -> Iterator[tuple[Provider, Bill]]:
     with Provider(**options) as provider:
-        bill = provider.rule = Bill(provider)
+        bill = provider.rule = Bill(provider, misbehave)
         yield provider, bill
 
 
@@ -163,17 +188,81 @@ def test_budget_is_never_passed_by_several_processes_and_those_that_follow(
         again = command(database_url, "resume", "limited")
         again.communicate(timeout=60)
         assert again.returncode == 1
-        judge = command(
-            database_url, "judge", "limited", "--rubric", "grounding",
-            "--judge", "openai/judge", "--api-base", provider.url,
-        )  # fmt: skip
-        _, said = judge.communicate(timeout=60)
-        assert judge.returncode in (0, 1, 2), said  # nothing to judge, too dear, unknown price
         assert bill.usd <= BUDGET
     found = status(database_url)
     assert found["state"] == "paused"
     assert found["cost_usd"] == pytest.approx(bill.usd)
     assert found["failed"] == 0
+
+
+@pytest.mark.slow
+def test_budget_is_never_passed_by_judging_what_is_stored(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    with charging(first_time(Fault.NONE, Fault.EMPTY, Fault.REFUSAL)) as (provider, bill):
+        study = yaml.safe_load(study_file(tmp_path, provider, concurrency=6).read_text("utf-8"))
+        study |= {"user_agent": {"model": "scripted/user"}, "judges": []}
+        study["arms"] = [{"name": "all", "context": "all", "model": "scripted/attentive"}]
+        file = tmp_path / "scripted.yaml"
+        file.write_text(yaml.safe_dump(study), encoding="utf-8")
+        assert ended(command(migrated_sqlite_url, "run", str(file))) == 0
+        for budget in ("0.30", "0.60"):
+            judge = command(
+                migrated_sqlite_url, "judge", "limited", "--rubric", "grounding",
+                "--judge", "openai/judge", "--api-base", provider.url, "--budget-usd", budget,
+                "--param", f"input_cost_per_token={PRICE_IN}",
+                "--param", f"output_cost_per_token={PRICE_OUT}", "--param", "max_tokens=300",
+            )  # fmt: skip
+            _, said = judge.communicate(timeout=60)
+            assert (judge.returncode, f"budget of ${budget}" in said) == (1, True), said
+            assert float(budget) / 2 < bill.usd <= float(budget)
+
+
+@pytest.mark.slow
+def test_budget_is_never_passed_by_attempts_that_fail_and_are_charged(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    """Refused, filtered, empty, cut off, broken on the way: each may cost as much as an answer."""
+    with charging(first_time(*PAID, *FREE), latency=0.02) as (provider, bill):
+        file = str(study_file(tmp_path, provider, concurrency=12, budget_usd=BUDGET))
+        process = command(migrated_sqlite_url, "run", file, "--workers", "2")
+        _, said = process.communicate(timeout=180)
+        assert (process.returncode, "budget of $1.00" in said) == (1, True), said
+        assert bill.usd <= BUDGET
+    found = status(migrated_sqlite_url)
+    # What nobody heard the end of counts at the most that it can have cost.
+    assert found["possibly_paid"] > 0
+    assert found["cost_usd"] < bill.usd <= found["cost_usd"] + found["possibly_paid_usd"] <= BUDGET
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [Fault.REFUSAL, Fault.EMPTY, Fault.TRUNCATED])
+def test_budget_is_never_passed_when_no_attempt_succeeds(
+    tmp_path: Path, migrated_sqlite_url: str, fault: Fault
+) -> None:
+    with charging(always(fault)) as (provider, bill):
+        file = str(study_file(tmp_path, provider, concurrency=4, budget_usd=0.25))
+        ended(command(migrated_sqlite_url, "run", file))
+        assert 0 < bill.usd <= 0.25
+    found = status(migrated_sqlite_url)
+    assert bill.usd <= found["cost_usd"] + found["possibly_paid_usd"] + 1e-9
+
+
+@pytest.mark.slow
+def test_repeated_attempts_count_for_the_requests_of_a_minute(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    with charging(first_time(*FREE)) as (provider, _):
+        file = str(study_file(tmp_path, provider, concurrency=8, requests_per_minute=20))
+        process = command(migrated_sqlite_url, "run", file)
+        deadline = time.monotonic() + 60
+        while provider.served < 20 and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(3.0)  # longer than any pause before another attempt
+        assert provider.served == 20
+        process.terminate()
+        process.communicate(timeout=60)
 
 
 @pytest.mark.slow

@@ -1,9 +1,18 @@
-"""Whether litellm's list states what a model costs. The list is handed in: see `litellm_model`."""
+"""What litellm's list of models knows of one. The list is handed in: see `litellm_model`."""
 
 from __future__ import annotations
 
 import functools
 from typing import Any
+
+
+@functools.lru_cache(maxsize=256)
+def listed(litellm: Any, model: str) -> bool:
+    """Whether litellm knows a model of this name, or of its kind."""
+    try:
+        return litellm.get_model_info(model) is not None
+    except Exception:
+        return False
 
 
 @functools.lru_cache(maxsize=256)

@@ -20,25 +20,33 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.errors import AppError, EmptyReply, ModelError, ModelMisconfigured, ModelRefused
+from core.errors import AppError, ModelError, ModelMisconfigured
+from core.models import openai_like
 from core.models.call_params import check_params, key_of, prices, response_format, sent_params
-from core.models.costs import priced
+from core.models.costs import listed, priced
+from core.models.heard import LONGEST_REPLY, Heard
 from core.models.interruptible import pieces
 from core.models.keys import VARIABLES, ProviderKey, is_set, key_presence, missing_key
 from core.models.provider_errors import sort_error, unknown_provider
 from core.models.retry import RetryPolicy, Waiting, with_retries
-from core.ports import ChatRequest, IsCancelled, OnDelta, Reply
+from core.ports import Again, ChatRequest, IsCancelled, OnDelta, Reply
 from core.settings import Settings
 from core.types import ModelSpec
 
 _ROLE_TOKENS = 16  # what a provider may add around each message
 
-__all__ = ["LitellmModel", "ProviderKey", "check_model", "key_presence", "load_litellm"]
+__all__ = [
+    "LONGEST_REPLY",
+    "LitellmModel",
+    "ProviderKey",
+    "check_model",
+    "key_presence",
+    "load_litellm",
+]
 
 logger = logging.getLogger(__name__)
 
 NO_KEY = "no-key-needed"  # what a server of one's own is sent where no key is set
-LONGEST_REPLY = 1_000_000  # characters; what lies beyond is cut, and counts as cut for length
 GRACE_SECONDS = 1.0  # litellm's own time-out shall come first: it closes the connection
 # Providers that find credentials elsewhere than in a variable, so that none is missed.
 _AMBIENT = ("bedrock", "vertex_ai", "sagemaker", "azure_ai")
@@ -77,42 +85,24 @@ def load_litellm() -> Any:
 
 
 @dataclass
-class _Heard:
-    """What has come of one answer so far."""
+class _Told(Heard):
+    """What litellm hears; `cost` is its own figure, which streams come without."""
 
-    parts: list[str] = field(default_factory=list)
-    length: int = 0
-    finish_reason: str = ""
-    refusal: str = ""
     usage: Any = None
-    model: str = ""
-    cost: float | None = None  # litellm's own figure; streams come without one
+    named: str = ""
+    cost: float | None = None
 
-    def add(self, response: Any) -> str:
-        """Take a response, or one piece of a streamed one; returns its text."""
-        self.usage = getattr(response, "usage", None) or self.usage
-        self.model = response.model or self.model
+    def take(self, response: Any) -> str:
+        """Add a response, or one piece of a streamed one; returns its text."""
+        if (usage := getattr(response, "usage", None)) is not None:
+            self.usage = usage
+            self.count(usage.prompt_tokens, usage.completion_tokens)
+        self.named = response.model or self.named
         self.cost = getattr(response, "_hidden_params", {}).get("response_cost")
         for choice in response.choices[:1]:
             said = choice.delta if hasattr(choice, "delta") else choice.message
-            self.finish_reason = choice.finish_reason or self.finish_reason
-            self.refusal += _refusal(said)
-            text = (said.content or "")[: max(0, LONGEST_REPLY - self.length)]
-            self.parts.append(text)
-            self.length += len(text)
-            return text
+            return self.add(said.content or "", choice.finish_reason, _refusal(said))
         return ""
-
-    @property
-    def full(self) -> bool:
-        return self.length >= LONGEST_REPLY
-
-    @property
-    def tokens(self) -> tuple[int | None, int | None]:
-        """Tokens in and out; a provider that counts none tells nothing, and litellm says 0."""
-        if self.usage is None or not self.usage.prompt_tokens:
-            return None, None
-        return self.usage.prompt_tokens, self.usage.completion_tokens
 
 
 def _refusal(said: Any) -> str:
@@ -128,7 +118,7 @@ def _system_chance() -> Callable[[], float]:
 class LitellmModel:
     """Implements `ports.ChatModel` for every model that litellm can reach.
 
-    `Reply.seconds` is the time of the whole call, waiting between attempts included.
+    `Reply.seconds` is the time of the attempt that was answered.
     """
 
     settings: Settings
@@ -142,26 +132,26 @@ class LitellmModel:
         *,
         on_delta: OnDelta | None = None,
         is_cancelled: IsCancelled | None = None,
+        again: Again | None = None,
     ) -> Reply:
         """Answer one request. Raises a `ModelError` of the right kind, or `Cancelled`."""
-        litellm, spec = load_litellm(), request.spec
         started = self.clock()
 
         def send(attempt: int) -> Reply:
             if attempt > 1 and on_delta is not None:
                 on_delta("")
-            heard = self._ask(litellm, request, on_delta, is_cancelled)
-            return replace(_reply(litellm, spec, heard), attempts=attempt)
+            began = self.clock()
+            reply = self._ask(request, on_delta, is_cancelled)
+            return replace(reply, attempts=attempt, seconds=self.clock() - began)
 
         try:
-            self._refuse_unusable(spec)
+            self._refuse_unusable(request.spec)
             policy = RetryPolicy(self.settings.retry_seconds)
             waiting = Waiting(self.clock, self.sleep, self.chance)
-            reply = with_retries(send, policy, waiting, is_cancelled)
+            reply = with_retries(send, policy, waiting, is_cancelled, again)
         except AppError as error:
             _log(request, self.clock() - started, error)
             raise
-        reply = replace(reply, seconds=self.clock() - started)
         _log(request, reply.seconds, reply)
         return reply
 
@@ -169,7 +159,7 @@ class LitellmModel:
         """The most that `request` can cost in dollars; None where no price or limit is known.
 
         A token of the prompt is at least one byte of it, so that its bytes bound its tokens; a
-        request that may be sent again is bounded by one answer, because a failed one is free.
+        request that is sent again asks for a place of its own each time.
         """
         sent = sent_params(request)
         limit = sent.get("max_tokens", sent.get("max_completion_tokens"))
@@ -200,30 +190,41 @@ class LitellmModel:
             raise ModelMisconfigured(complaint, attempts=0)
 
     def _ask(
-        self,
-        litellm: Any,
-        request: ChatRequest,
-        on_delta: OnDelta | None,
-        is_cancelled: IsCancelled | None,
-    ) -> _Heard:
-        arguments = self._arguments(litellm, request, stream=on_delta is not None)
-
-        def start() -> Iterable[Any]:
-            response = litellm.completion(**arguments)
-            return response if on_delta is not None else [response]
-
+        self, request: ChatRequest, on_delta: OnDelta | None, is_cancelled: IsCancelled | None
+    ) -> Reply:
+        litellm, spec = load_litellm(), self._resolved(request.spec)
+        direct = on_delta is None and needs_no_translation(litellm, spec)
+        start = (self._directly if direct else self._translated)(litellm, spec, request, on_delta)
         patience = self.settings.request_timeout + GRACE_SECONDS
         coming = pieces(start, wait_seconds=patience, is_cancelled=is_cancelled)
         try:
             with contextlib.closing(coming):  # type: ignore[type-var]
-                return _listen(coming, on_delta)
+                heard = next(coming) if direct else _listen(coming, on_delta)
         except AppError:
             raise
         except Exception as error:
-            raise sort_error(error, request.spec.model, sent_params(request)) from None
+            raise sort_error(error, spec.model, sent_params(request)) from None
+        return heard.reply(spec.model, _cost(litellm, spec, heard))
 
-    def _arguments(self, litellm: Any, request: ChatRequest, *, stream: bool) -> dict[str, Any]:
-        spec = self._resolved(request.spec)
+    def _directly(
+        self, litellm: Any, spec: ModelSpec, request: ChatRequest, _: OnDelta | None
+    ) -> Callable[[], Iterable[Heard]]:
+        """Ask the server that the spec names; everything comes in one piece."""
+        assert spec.api_base is not None
+        name = spec.model.partition("/")[2]
+        messages = [{"role": m.role, "content": m.content} for m in request.messages]
+        body = {"model": name, "messages": messages} | sent_params(request)
+        if request.schema is not None and _structured(litellm, spec):
+            body["response_format"] = response_format(request.schema)
+        key = key_of(spec) or os.environ.get("OPENAI_API_KEY", "").strip() or NO_KEY
+        client, timeout = litellm.client_session, self.settings.request_timeout
+        base = spec.api_base
+        return lambda: [openai_like.ask(client, base, key, body, timeout=timeout)]
+
+    def _translated(
+        self, litellm: Any, spec: ModelSpec, request: ChatRequest, on_delta: OnDelta | None
+    ) -> Callable[[], Iterable[Any]]:
+        """Let litellm ask, whatever the provider speaks."""
         arguments: dict[str, Any] = {
             "model": spec.model,
             "messages": [{"role": m.role, "content": m.content} for m in request.messages],
@@ -234,21 +235,39 @@ class LitellmModel:
         }
         if request.schema is not None and _structured(litellm, spec):
             arguments["response_format"] = response_format(request.schema)
-        if stream:
+        if on_delta is not None:
             arguments |= {"stream": True, "stream_options": {"include_usage": True}}
-        return arguments | _server(litellm, spec) | _client(litellm, spec) | sent_params(request)
+        arguments |= _server(litellm, spec) | _client(litellm, spec) | sent_params(request)
+
+        def start() -> Iterable[Any]:
+            response = litellm.completion(**arguments)
+            return response if on_delta is not None else [response]
+
+        return start
 
 
-def _listen(coming: Iterator[Any], on_delta: OnDelta | None) -> _Heard:
-    heard = _Heard()
+def _listen(coming: Iterator[Any], on_delta: OnDelta | None) -> _Told:
+    heard = _Told()
     for piece in coming:
-        text = heard.add(piece)
+        text = heard.take(piece)
         if text and on_delta is not None:
             on_delta(text)
         if heard.full:
-            heard.finish_reason = "length"
             break
     return heard
+
+
+def needs_no_translation(litellm: Any, spec: ModelSpec) -> bool:
+    """Whether the model is one of a server of one's own that speaks OpenAI's protocol.
+
+    What litellm knows by name goes through it: it knows prices, and which parameters such a
+    model takes under other names.
+    """
+    return (
+        spec.api_base is not None
+        and spec.model.startswith("openai/")
+        and not listed(litellm, spec.model)
+    )
 
 
 def _server(litellm: Any, spec: ModelSpec) -> dict[str, Any]:
@@ -283,35 +302,15 @@ def _supports_schema(litellm: Any, model: str) -> bool:
     return bool(litellm.supports_response_schema(model))
 
 
-def _reply(litellm: Any, spec: ModelSpec, heard: _Heard) -> Reply:
-    """The reply that was heard, or the error that it amounts to."""
-    text, reason = "".join(heard.parts), heard.finish_reason or "stop"
-    if reason == "content_filter":
-        raise ModelRefused(f"The provider's filter stopped the answer of {spec.model}.")
-    if not text.strip():
-        raise _nothing(spec.model, heard)
-    return Reply(text, reason, *heard.tokens, _cost(litellm, spec, heard))
-
-
-def _nothing(model: str, heard: _Heard) -> ModelError:
-    if heard.refusal:
-        return ModelRefused(f"{model} declined to answer.")
-    if heard.finish_reason == "length":
-        return EmptyReply(
-            f"{model} wrote nothing within its token limit; raise max_tokens in its params."
-        )
-    return EmptyReply(f"{model} answered with nothing; try again later.")
-
-
-def _cost(litellm: Any, spec: ModelSpec, heard: _Heard) -> float | None:
+def _cost(litellm: Any, spec: ModelSpec, heard: Heard) -> float | None:
     """Dollars by the spec's prices, else by litellm's list; None where nobody knows."""
     if (own := prices(spec)) is not None:
-        return own.cost(*heard.tokens)
-    if heard.tokens[0] is None or not priced(litellm, spec.model):
+        return own.cost(heard.tokens_in, heard.tokens_out)
+    if heard.tokens_in is None or not isinstance(heard, _Told) or not priced(litellm, spec.model):
         return None
     if heard.cost is not None:
         return heard.cost
-    response = litellm.ModelResponse(model=heard.model or spec.model, usage=heard.usage)
+    response = litellm.ModelResponse(model=heard.named or spec.model, usage=heard.usage)
     try:
         return float(litellm.completion_cost(completion_response=response, model=spec.model))
     except Exception:  # a price that cannot be computed is unknown, whatever the reason

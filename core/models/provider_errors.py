@@ -29,6 +29,7 @@ _FILTERED = re.compile(r"content.?(policy|filter|management)|safety system", re.
 _BROKE = re.compile(r"insufficient.?quota|credit balance", re.I)
 _NO_KEY = re.compile(r"missing credentials|missing .{0,30}api.?key", re.I)
 _PREFIX = re.compile(r"^((litellm\.)?\w*(Error|Exception)( -|:)\s*)+")
+_STATED = (500, 503, 529)  # faults that a provider states of itself
 _HINTS = {
     401: "the provider refused the key; check the variable that holds it",
     402: "the account has no credit left; top it up or choose another model",
@@ -45,10 +46,36 @@ def sort_error(error: Exception, model: str, sent: Collection[str]) -> ModelErro
     original = getattr(error, "original_exception", None)
     if type(error).__name__ == "MidStreamFallbackError" and isinstance(original, Exception):
         error = original
+    kind = _kind(error, model, sent)
+    kind.cost_usd = 0.0 if _is_free(error) else None
+    return kind
+
+
+def _kind(error: Exception, model: str, sent: Collection[str]) -> ModelError:
     for sort in (_hopeless, _by_request, _by_status):
         if (kind := sort(error, model, sent)) is not None:
             return kind
     return _unavailable(error, model)
+
+
+def _is_free(error: Exception) -> bool:
+    """Whether the request cannot have been paid for.
+
+    A provider that says what is wrong has not answered. A time-out, a broken answer, or a
+    gateway that has lost its provider say nothing about what happened behind them.
+    """
+    if not _answered(error):
+        return _never_connected(error)
+    status = _status(error)
+    return (400 <= status < 500 and status != 408) or status in _STATED
+
+
+def _never_connected(error: BaseException | None) -> bool:
+    while error is not None:
+        if type(error).__name__ in ("ConnectError", "ConnectTimeout"):  # httpx's
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _hopeless(error: Exception, model: str, _: Collection[str]) -> ModelError | None:
@@ -110,7 +137,7 @@ def _unavailable(error: Exception, model: str) -> ModelUnavailable:
     status = _status(error)
     if status == 429:
         why = "it had too many requests"
-    elif isinstance(error, TimeoutError) or status in (408, 504):
+    elif _timed_out(error) or status in (408, 504):
         why = "it took too long"
     elif _answered(error):
         why = f"the provider had a fault (status {status})"
@@ -118,6 +145,10 @@ def _unavailable(error: Exception, model: str) -> ModelUnavailable:
         why = "the connection failed or its answer could not be read"
     after = retry_after(_headers(error), datetime.now(UTC)) if _answered(error) else None
     return ModelUnavailable(f"{model} did not answer: {why}; try again later.", retry_after=after)
+
+
+def _timed_out(error: Exception) -> bool:
+    return isinstance(error, TimeoutError) or type(error).__name__.endswith("Timeout")  # httpx's
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -6,11 +6,12 @@ Nothing here knows a provider, a clock or chance: all three are handed in.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TypeVar
 
 from core.errors import Cancelled, EmptyReply, ModelError, ModelUnavailable
-from core.ports import IsCancelled
+from core.ports import Again, IsCancelled
 
 T = TypeVar("T")
 
@@ -50,11 +51,14 @@ def with_retries(
     policy: RetryPolicy,
     waiting: Waiting,
     is_cancelled: IsCancelled | None = None,
+    again: Again | None = None,
 ) -> T:
     """Call `send(attempt)`, attempt from 1, until it answers.
 
     `ModelUnavailable` is tried again while the policy's limit allows, `EmptyReply` once, other
-    errors never. What is raised carries the number of attempts. Raises `Cancelled`.
+    errors never. What is raised carries the number of attempts. Each pause is spent inside
+    `again`; the time that this then waits for a place does not count. Raises `Cancelled`, and
+    what `again` raises.
     """
     started, empty, attempt = waiting.clock(), 0, 0
     while True:
@@ -63,7 +67,7 @@ def with_retries(
         try:
             return send(attempt)
         except (ModelUnavailable, EmptyReply) as error:
-            error.attempts = attempt
+            error.attempts, failed = attempt, error
             empty += isinstance(error, EmptyReply)
             pause = policy.delay(attempt, _wish(error), waiting.chance())
             elapsed = waiting.clock() - started
@@ -72,7 +76,10 @@ def with_retries(
         except ModelError as error:
             error.attempts = attempt
             raise
-        _pause(pause, waiting, is_cancelled)
+        with again(failed) if again is not None else nullcontext():
+            _pause(pause, waiting, is_cancelled)
+            paused = waiting.clock()
+        started += waiting.clock() - paused
 
 
 def _wish(error: ModelError) -> float | None:

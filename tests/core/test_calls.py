@@ -8,9 +8,10 @@ import pytest
 
 from core.calls import CallLog, Line
 from core.errors import ModelUnavailable
-from core.gate import Unlimited
+from core.gate import Unlimited, Wish
 from core.ledger import OpenCall
-from core.ports import ChatMessage, ChatRequest, IsCancelled, OnDelta, Reply
+from core.limits import BudgetReached
+from core.ports import Again, ChatMessage, ChatModel, ChatRequest, IsCancelled, OnDelta, Reply
 from core.types import ModelCall, ModelSpec
 from tests.builders import NOW
 
@@ -29,6 +30,7 @@ class Answers:
         *,
         on_delta: OnDelta | None = None,
         is_cancelled: IsCancelled | None = None,
+        again: Again | None = None,
     ) -> Reply:
         self.asked.append(request)
         answer = self.replies[len(self.asked) - 1]
@@ -111,3 +113,98 @@ def test_replayed_answer_streams_whole_to_whoever_watches() -> None:
         "user", request("a"), on_delta=pieces.append
     )
     assert "".join(pieces) == "one"
+
+
+class Places:
+    """A gate that numbers the places it gives, up to `most`, and notes what becomes of each."""
+
+    def __init__(self, most: int = 9) -> None:
+        self.most, self.given = most, 0
+        self.ended: list[str] = []
+
+    def admit(self, wish: Wish, model: ChatModel, is_cancelled: IsCancelled) -> OpenCall:
+        del model, is_cancelled
+        if self.given == self.most:
+            raise BudgetReached("too dear")
+        self.given += 1
+        return OpenCall(str(self.given), "s", "unit", wish.party, wish.seq, "", "openai", "me")
+
+    def stored(self, call: OpenCall | None) -> None:
+        assert call is not None
+        self.ended.append(f"{call.id} stored")
+
+    def unused(self, call: OpenCall | None) -> None:
+        assert call is not None
+        self.ended.append(f"{call.id} unused")
+
+    def lost(self, call: OpenCall | None) -> None:
+        assert call is not None
+        self.ended.append(f"{call.id} lost")
+
+
+class Stubborn(Answers):
+    """A model that tries again itself, as adapters do."""
+
+    def reply(
+        self,
+        request: ChatRequest,
+        *,
+        on_delta: OnDelta | None = None,
+        is_cancelled: IsCancelled | None = None,
+        again: Again | None = None,
+    ) -> Reply:
+        assert again is not None
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return super().reply(request)
+            except ModelUnavailable as error:
+                error.attempts = attempt
+                with again(error):
+                    pass
+
+
+def failed(cost: float | None) -> ModelUnavailable:
+    error = ModelUnavailable("503")
+    error.cost_usd = cost
+    return error
+
+
+def placed(model: Answers, gate: Places, rows: list[tuple[str, str, float | None]]) -> CallLog:
+    def keep(call: ModelCall, entry: OpenCall | None) -> None:
+        assert entry is not None
+        rows.append((entry.id, call.error or call.reply, call.cost_usd))
+
+    return CallLog("unit", "s", Line(model, gate, keep, lambda: NOW))
+
+
+def test_each_attempt_has_a_place_a_row_and_a_cost_of_its_own() -> None:
+    gate, rows = Places(), []
+    model = Stubborn([failed(None), failed(0.0), failed(0.002), "at last"])
+    assert placed(model, gate, rows).reply("user", request("a")).text == "at last"
+    wrong = "ModelUnavailable: 503"
+    assert rows == [
+        ("1", wrong, None),
+        ("2", wrong, 0.0),
+        ("3", wrong, 0.002),
+        ("4", "at last", 0.01),
+    ]
+    assert gate.ended == ["1 stored", "2 stored", "3 stored", "4 stored"]
+
+
+def test_an_attempt_that_finds_no_place_leaves_none_open() -> None:
+    gate, rows = Places(most=2), []
+    log = placed(Stubborn([failed(None), failed(None), "never"]), gate, rows)
+    with pytest.raises(BudgetReached):
+        log.reply("user", request("a"))
+    assert [row[0] for row in rows] == ["1", "2"]
+    assert gate.ended == ["1 stored", "2 stored"]
+
+
+def test_a_place_is_lost_when_an_attempt_ends_unheard() -> None:
+    gate, rows = Places(), []
+    log = placed(Stubborn([failed(None), KeyError("a defect")]), gate, rows)
+    with pytest.raises(KeyError):
+        log.reply("user", request("a"))
+    assert gate.ended == ["1 stored", "2 lost"]

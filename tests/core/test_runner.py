@@ -14,7 +14,7 @@ from core.errors import ModelMisconfigured, ModelRefused, ModelUnavailable, RunF
 from core.judging import judge_study
 from core.limits import BudgetReached, Caps
 from core.parties import STOP_TOKEN
-from core.ports import ChatRequest, DialogueFilter, IsCancelled, OnDelta, Reply, Study
+from core.ports import Again, ChatRequest, DialogueFilter, IsCancelled, OnDelta, Reply, Study
 from core.runner import Runner
 from core.study import plan
 from core.study_file import ArmEntry, JudgeEntry, ModelEntry, StudySpec
@@ -43,6 +43,7 @@ class Talkers:
         *,
         on_delta: OnDelta | None = None,
         is_cancelled: IsCancelled | None = None,
+        again: Again | None = None,
     ) -> Reply:
         with self.lock:
             self.asked.append(request)

@@ -18,7 +18,7 @@ from core.failed import Reopened, retry_failed
 from core.judging import judge_study
 from core.limits import Caps
 from core.patience import Patience
-from core.ports import ChatRequest, DialogueFilter, IsCancelled, OnDelta, Reply
+from core.ports import Again, ChatRequest, DialogueFilter, IsCancelled, OnDelta, Reply
 from core.runner import Runner, open_at_once
 from core.study import plan
 from core.study_file import JudgeEntry
@@ -50,6 +50,7 @@ class Sleepy(Talkers):
         *,
         on_delta: OnDelta | None = None,
         is_cancelled: IsCancelled | None = None,
+        again: Again | None = None,
     ) -> Reply:
         with self.lock:
             self.in_flight += 1

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from core.errors import StudyError
-from core.study_file import load_study, parse_study
+from core.study_file import load_study, parse_study, read_params
 from core.types import ContextSetting, Part
 
 GOOD: dict[str, Any] = {
@@ -120,3 +120,23 @@ def test_unreadable_file_is_refused_with_one_sentence(
 def test_missing_file_is_refused_with_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="Cannot read the study file"):
         load_study(tmp_path / "absent.yaml")
+
+
+def test_params_of_a_command_line_are_read_as_values() -> None:
+    words = ["max_tokens=800", "input_cost_per_token=2e-05", "structured=true", "seed=null"]
+    words += ["reasoning_effort=low", "stop=a=b"]
+    assert read_params(words) == {
+        "max_tokens": 800,
+        "input_cost_per_token": 2e-05,
+        "structured": True,
+        "seed": None,
+        "reasoning_effort": "low",
+        "stop": "a=b",
+    }
+
+
+@pytest.mark.parametrize("word", ["max_tokens", "=3", "", "api_key=sk-1", "Authorization=x"])
+def test_a_word_that_is_no_param_is_refused(word: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        read_params([word])
+    assert "sk-1" not in str(caught.value)

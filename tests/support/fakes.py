@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from core.ports import ChatRequest, IsCancelled, OnDelta, Reply
+from core.ports import Again, ChatRequest, IsCancelled, OnDelta, Reply
 
 Answer = str | Reply | Exception
 
@@ -31,6 +31,7 @@ class ScriptedModel:
         *,
         on_delta: OnDelta | None = None,
         is_cancelled: IsCancelled | None = None,
+        again: Again | None = None,
     ) -> Reply:
         self.requests.append(request)
         answer = self._by_request(request) if self._by_request else next(self._answers, None)

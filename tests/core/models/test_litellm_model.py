@@ -97,6 +97,9 @@ def ask(
     )
 
 
+# The same server, asked as directly as can be, and through litellm.
+MODELS = ("openai/local", "hosted_vllm/local")
+
 # --- what goes out ----------------------------------------------------------------------------
 
 
@@ -304,21 +307,58 @@ HOPELESS: list[tuple[Fault, type[ModelError], str]] = [
     (Fault.UNKNOWN_MODEL, ModelMisconfigured, "does not know it"),
     (Fault.BAD_REQUEST, ModelMisconfigured, "refused the request: max_tokens is too large: 99\\.$"),
     (Fault.QUOTA, ModelMisconfigured, "no credit left"),
-    (Fault.CONTEXT_OVERFLOW, ContextOverflow, "longer than openai/local takes"),
+    (Fault.CONTEXT_OVERFLOW, ContextOverflow, "longer than .*/local takes"),
     (Fault.FILTERED_PROMPT, ModelRefused, "filter refused"),
     (Fault.CONTENT_FILTER, ModelRefused, "filter stopped"),
 ]
 
 
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize(("fault", "kind", "words"), HOPELESS)
 def test_one_request_is_sent_when_another_would_not_help(
-    provider: Provider, fault: Fault, kind: type[ModelError], words: str, streamed: bool
+    provider: Provider, fault: Fault, kind: type[ModelError], words: str, streamed: bool, model: str
 ) -> None:
     provider.script("local", [fault] * 3)
+    request = ask(provider, model=model)
     with pytest.raises(kind, match=words) as caught:
-        make_model()[0].reply(ask(provider), on_delta=(lambda _: None) if streamed else None)
+        make_model()[0].reply(request, on_delta=(lambda _: None) if streamed else None)
     assert provider.served == caught.value.attempts == 1
+
+
+# What a failed attempt cost: 0 where the provider says why it did not answer, what its tokens
+# cost where it counted some, and unknown where the answer was lost on its way.
+COSTS: list[tuple[Fault, bool | None]] = [
+    *((fault, False) for fault in (Fault.BAD_KEY, Fault.BAD_REQUEST, Fault.CONTEXT_OVERFLOW)),
+    *((fault, False) for fault in (Fault.RATE_LIMIT, Fault.SERVER_ERROR, Fault.UNAVAILABLE)),
+    *((fault, True) for fault in (Fault.REFUSAL, Fault.CONTENT_FILTER, Fault.EMPTY)),
+    *((fault, None) for fault in (Fault.RESET, Fault.TRUNCATED, Fault.INVALID_JSON)),
+    (Fault.WRONG_SCHEMA, None),
+]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("fault", "charged"), COSTS)
+def test_a_failed_attempt_says_what_it_cost(
+    provider: Provider, fault: Fault, charged: bool | None, model: str
+) -> None:
+    provider.script("local", [fault] * 3)
+    prices = {"input_cost_per_token": 0.5, "output_cost_per_token": 2.0}
+    with pytest.raises(ModelError) as caught:
+        make_model(retry=0)[0].reply(ask(provider, model=model, params=prices))
+    cost = caught.value.cost_usd
+    if charged:
+        assert cost == (caught.value.tokens_in or 0) * 0.5 + (caught.value.tokens_out or 0) * 2.0
+        assert cost > 0
+    else:
+        assert cost == (0.0 if charged is False else None)
+
+
+def test_an_attempt_costs_nothing_when_nobody_listens(provider: Provider) -> None:
+    request = ChatRequest(ModelSpec("openai/local", "http://127.0.0.1:9/v1"), (), 0.0, 10)
+    with pytest.raises(ModelUnavailable) as caught:
+        make_model(retry=0)[0].reply(request)
+    assert caught.value.cost_usd == 0.0
 
 
 def test_a_refusal_in_its_own_field_is_no_empty_reply(provider: Provider) -> None:
@@ -340,10 +380,13 @@ PASSING = [
 ]
 
 
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("fault", PASSING)
-def test_the_second_answer_is_taken_when_a_fault_passes(provider: Provider, fault: Fault) -> None:
+def test_the_second_answer_is_taken_when_a_fault_passes(
+    provider: Provider, fault: Fault, model: str
+) -> None:
     provider.script("local", [fault, "at last"])
-    reply = make_model()[0].reply(ask(provider))
+    reply = make_model()[0].reply(ask(provider, model=model))
     assert (reply.text, reply.attempts, provider.served) == ("at last", 2, 2)
 
 
