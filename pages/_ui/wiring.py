@@ -5,12 +5,13 @@ The only module of `pages` that may meet `storage` and the litellm adapter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import streamlit as st
 
 from core.parties.lexicon import Lexicon, build_lexicon
 from core.ports import Store
+from core.review_ports import ReviewingStore
 from core.sample import ensure_sample
 from core.settings import Settings
 from core.types import ModelSpec
@@ -27,6 +28,11 @@ def settings() -> Settings:
 def store() -> Store:
     """The store of these settings, opened, migrated and filled with the sample."""
     return _store(settings())
+
+
+def reviews() -> ReviewingStore:
+    """The same store, for what needs designs and labels."""
+    return cast("ReviewingStore", store())
 
 
 def model() -> LitellmModel:
