@@ -100,6 +100,8 @@ def dialogue_clauses(where: DialogueFilter, postgres: bool) -> Iterator[sa.Colum
         yield _judged(where.min_value[0], JUDGEMENT.c.value >= where.min_value[1])
     if where.max_value is not None:
         yield _judged(where.max_value[0], JUDGEMENT.c.value <= where.max_value[1])
+    if where.differ is not None:
+        yield _judged(where.differ[0], differing(where.differ[1]))
 
 
 def _plain_clauses(where: DialogueFilter) -> Iterator[sa.ColumnElement[bool]]:
@@ -116,8 +118,22 @@ def _plain_clauses(where: DialogueFilter) -> Iterator[sa.ColumnElement[bool]]:
 
 
 def _judged(dimension: str, fits: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    rated = sa.select(JUDGEMENT.c.dialogue_id).where(JUDGEMENT.c.dimension == dimension, fits)
+    """Dialogues with a judgement that fits, on a dimension or (empty) on any."""
+    rated = sa.select(JUDGEMENT.c.dialogue_id).where(fits)
+    if dimension:
+        rated = rated.where(JUDGEMENT.c.dimension == dimension)
     return DIALOGUE.c.id.in_(rated)
+
+
+def differing(points: int) -> sa.ColumnElement[bool]:
+    """A judgement from which a person's value is at least so far away.
+
+    A person's value is the latest override of the judgement.
+    """
+    j, o, later = JUDGEMENT.c, OVERRIDE.c, OVERRIDE.alias("later")
+    newer = sa.exists().where(later.c.judgement_id == o.judgement_id, later.c.seq > o.seq)
+    far = sa.func.abs(o.value - j.value) >= points
+    return sa.exists().where(o.judgement_id == j.id, far, ~newer)
 
 
 def _mentions(text: str, postgres: bool) -> sa.ColumnElement[bool]:
