@@ -62,7 +62,7 @@ class BulkStore(Protocol):
         """
         ...
 
-    def overrides_of(self, judgement_ids: Iterable[str]) -> list[Override]:
+    def list_overrides_of(self, judgement_ids: Iterable[str]) -> list[Override]:
         """The overrides of these judgements, oldest first."""
         ...
 
@@ -143,7 +143,7 @@ def preview(
     judgements = store.find_judgements(where, dimension, instrument_id, limit=MOST + 1)
     if len(judgements) > MOST:
         raise AppError(f"More than {MOST:,} judgements fit; filter further and override fewer.")
-    rows = _rows(judgements, store.overrides_of(j.id for j in judgements))
+    rows = _rows(judgements, store.list_overrides_of(j.id for j in judgements))
     plan = BulkPlan(dimension, given, rows, 0)
     changed = tuple(row for row in rows if not _has_it(row, plan))
     return BulkPlan(dimension, given, changed, len(rows) - len(changed))

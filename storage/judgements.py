@@ -169,7 +169,7 @@ class Judgements:
         rows = self._db.rows(query.order_by(JUDGEMENT.c.seq).limit(limit))
         return [judgement_of(row) for row in rows]
 
-    def overrides_of(self, judgement_ids: Iterable[str]) -> list[Override]:
+    def list_overrides_of(self, judgement_ids: Iterable[str]) -> list[Override]:
         """The overrides of these judgements, oldest first."""
         found: list[AnyRow] = []
         for some in pieces(judgement_ids):

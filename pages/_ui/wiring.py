@@ -16,7 +16,9 @@ from core.settings import Settings
 from core.types import ModelSpec
 
 if TYPE_CHECKING:
+    from core.bulk_override import BulkStore
     from core.models.litellm_model import LitellmModel
+    from storage.store import SqlStore
 
 
 def settings() -> Settings:
@@ -26,6 +28,11 @@ def settings() -> Settings:
 
 def store() -> Store:
     """The store of these settings, opened, migrated and filled with the sample."""
+    return _store(settings())
+
+
+def bulk_store() -> BulkStore:
+    """The same store, for overriding many judgements at once."""
     return _store(settings())
 
 
@@ -50,7 +57,7 @@ def lexicon(dataset: str) -> Lexicon:
 
 
 @st.cache_resource(show_spinner="Opening the database …")
-def _store(settings: Settings) -> Store:
+def _store(settings: Settings) -> SqlStore:
     from storage.store import open_store
 
     opened = open_store(settings.database_url)
