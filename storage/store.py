@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
+from storage.annotations import Annotations
 from storage.database import Database
 from storage.datasets import Datasets
 from storage.dialogues import Dialogues
@@ -14,6 +15,8 @@ from storage.judgements import Judgements
 from storage.ledger import Ledger
 from storage.migrate import migrate
 from storage.progress import Monitoring
+from storage.review_tables import ANNOTATION, DECISION, FAULT, REVIEW_DESIGN, ROLE
+from storage.reviews import Reviews
 from storage.studies import Studies
 from storage.tables import (
     DATASET,
@@ -29,7 +32,7 @@ from storage.tables import (
 _RECENT = 10_000
 
 
-class SqlStore(Datasets, Studies, Ledger, Dialogues, Judgements, Monitoring):
+class SqlStore(Datasets, Studies, Ledger, Dialogues, Judgements, Monitoring, Reviews, Annotations):
     """`core.ports.Store` over one database. Safe to share between threads.
 
     Each method is one short transaction. Leases and heartbeats use the clock `now`: on several
@@ -52,7 +55,8 @@ class SqlStore(Datasets, Studies, Ledger, Dialogues, Judgements, Monitoring):
         self._db.close()
 
 
-_APPENDED = (DIALOGUE, JUDGEMENT, OVERRIDE, MODEL_CALL, UNIT, IMPORT_REPORT)
+_REVIEWED = (REVIEW_DESIGN, ANNOTATION, DECISION, FAULT, ROLE)
+_APPENDED = (DIALOGUE, JUDGEMENT, OVERRIDE, MODEL_CALL, UNIT, IMPORT_REPORT, *_REVIEWED)
 _CHANGED = (DATASET, STUDY)
 
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlmodel import Field
 
 from core.types import JudgementStatus, StopReason, StudyState, Target, TaskKind
-from storage import ledger_tables  # noqa: F401 -- whoever asks for the schema gets all of it
+from storage import ledger_tables, review_tables  # noqa: F401 -- whoever asks gets all of it
 from storage.fields import (
     Base,
     big_field,
@@ -37,6 +37,7 @@ APPEND_ONLY = (
     "override",
     "import_report",
     "answer",
+    *review_tables.REVIEW_APPEND_ONLY,
 )
 
 
