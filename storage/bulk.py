@@ -1,4 +1,4 @@
-"""Selects behind overriding in bulk, and behind "judge and people differ"."""
+"""Selects behind overriding in bulk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import sqlalchemy as sa
 
 from core.ports import DialogueFilter
 from storage.database import AnySelect
-from storage.queries import dialogue_clauses, differing, superseded
+from storage.differing import differing
+from storage.queries import dialogue_clauses, superseded
 from storage.tables import DIALOGUE, INSTRUMENT, JUDGEMENT, OVERRIDE
 
 _AT_ONCE = 500  # ids in one statement

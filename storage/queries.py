@@ -17,6 +17,7 @@ from core.ports import DialogueFilter
 from core.types import JudgementStatus, StopReason, StudyProgress, StudyState
 from storage.columns import ESCAPE, Json, Text, among, escape, restore, to_json, touches
 from storage.database import AnyRow, AnySelect, Database
+from storage.differing import differing
 from storage.ledger_tables import SPENDING
 from storage.tables import (
     ARM,
@@ -123,17 +124,6 @@ def _judged(dimension: str, fits: sa.ColumnElement[bool]) -> sa.ColumnElement[bo
     if dimension:
         rated = rated.where(JUDGEMENT.c.dimension == dimension)
     return DIALOGUE.c.id.in_(rated)
-
-
-def differing(points: int) -> sa.ColumnElement[bool]:
-    """A judgement from which a person's value is at least so far away.
-
-    A person's value is the latest override of the judgement.
-    """
-    j, o, later = JUDGEMENT.c, OVERRIDE.c, OVERRIDE.alias("later")
-    newer = sa.exists().where(later.c.judgement_id == o.judgement_id, later.c.seq > o.seq)
-    far = sa.func.abs(o.value - j.value) >= points
-    return sa.exists().where(o.judgement_id == j.id, far, ~newer)
 
 
 def _mentions(text: str, postgres: bool) -> sa.ColumnElement[bool]:

@@ -19,12 +19,14 @@ from core.bulk_override import (
 from core.errors import AppError, NotFound
 from core.overrides import UNDONE, Why
 from core.ports import DialogueFilter, Finished
+from core.review_types import Act
 from core.types import Judgement, OverrideReason
 from core.value_in_force import in_force
 from storage.store import SqlStore
 from tests.builders import (
     WEIRD,
     later,
+    make_annotation,
     make_arm,
     make_dialogue,
     make_instrument,
@@ -212,6 +214,36 @@ def test_only_the_latest_override_counts(judged: SqlStore) -> None:
     judged.add_override(far)
     judged.add_override(make_override(own(judged, "d0"), value=1, supersedes=far.id))
     assert differing(judged) == []
+
+
+def label(store: SqlStore, dialogue_id: str, *acts: tuple[Act, int | None]) -> None:
+    """What an annotator says of personalisation, act by act, each answering the first."""
+    for place, (act, value) in enumerate(acts):
+        row = make_annotation(
+            dialogue_id,
+            value=value,
+            id=f"{dialogue_id}-{place}",
+            act=act,
+            supersedes=f"{dialogue_id}-0" if place else None,
+        )
+        store.add_annotations([row])
+
+
+def test_dialogues_where_an_annotator_is_far_from_the_judge_are_found(judged: SqlStore) -> None:
+    label(judged, "d0", (Act.RATED, 3))  # the judge gave 1
+    label(judged, "d1", (Act.RATED, 2))  # the judge gave 2
+    label(judged, "d2", (Act.RATED, None))
+    assert differing(judged) == ["d0"]
+    assert differing(judged, "personalization") == ["d0"]
+    assert differing(judged, "naturalness_user") == []
+
+
+def test_what_an_annotator_says_after_the_reveal_or_takes_back_counts(judged: SqlStore) -> None:
+    label(judged, "d0", (Act.RATED, 3), (Act.REVEALED, None), (Act.AFTER, 1))
+    label(judged, "d1", (Act.RATED, 4), (Act.UNDONE, None))
+    label(judged, "d4", (Act.RATED, 1), (Act.REVEALED, None), (Act.AFTER, 4))
+    label(judged, "d5", (Act.RATED, 2), (Act.AFTER, 4), (Act.UNDONE, None))
+    assert differing(judged) == ["d4"]
 
 
 def test_a_bulk_override_of_what_differs_takes_those_judgements_alone(judged: SqlStore) -> None:
