@@ -164,11 +164,13 @@ def _probabilities(
 
 
 def _judged(ratings: pd.DataFrame) -> dict[tuple[str, int | None], list[dict[str, Any]]]:
+    import pandas as pd
+
     found: dict[tuple[str, int | None], list[dict[str, Any]]] = {}
     names = ["dialogue_id", "turn", "value", "instrument", "instrument_id"]
     for dialogue, turn, value, instrument, instrument_id in ratings[names].itertuples(index=False):
         said = {"judge_value": value, "instrument": instrument, "instrument_id": instrument_id}
-        key = (dialogue, None if turn is None or turn != turn else int(turn))
+        key = (dialogue, None if pd.isna(turn) else int(turn))
         found.setdefault(key, []).append(said)
     return found
 

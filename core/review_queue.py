@@ -251,17 +251,16 @@ class Queue:
         return any(override.author == self.annotator for override in overrides)
 
     def answer(self, assignment: Assignment, values: Mapping[str, tuple[Given, After]]) -> None:
-        """Store what they say with the judge in sight, beside what they said blind."""
-        blind = {label.dimension: label for label in self._of(assignment.dialogue_id)}
-        rows = [
-            replace(
-                self._row(assignment, dimension, Act.AFTER, said, seen=True),
-                supersedes=blind[dimension].id,
-                why=str(why),
-            )
-            for dimension, (said, why) in values.items()
-            if dimension in blind
-        ]
+        """Store what they say with the judge in sight, beside what they said blind.
+
+        What is not given stands as it was said.
+        """
+        rows = []
+        for label in self._of(assignment.dialogue_id):
+            stays = Given(label.value, label.cannot), After.KEEP
+            said, why = values.get(label.dimension, stays)
+            row = self._row(assignment, label.dimension, Act.AFTER, said, seen=True)
+            rows.append(replace(row, supersedes=label.id, why=str(why)))
         self.store.add_annotations(rows, then=Work.DONE)
 
     def undo(self, assignment: Assignment) -> None:

@@ -42,7 +42,7 @@ def show(query: Query, dialogue_id: str) -> None:
     left, right = st.columns([5, 4], gap="medium")
     with left:
         replay.show(dialogue, frozenset(chosen.judgement.evidence if chosen else ()))
-        knew.show(dialogue, scenario)
+        knew.show(dialogue.arm.context, scenario)
     with right:
         _right(dialogue, groups, chosen)
 

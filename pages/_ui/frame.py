@@ -21,6 +21,11 @@ SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("studies", "Studies", ":material/science:"),
         ("dialogues", "Dialogues", ":material/forum:"),
     ),
+    "Review": (
+        ("desk", "Desk", ":material/rate_review:"),
+        ("agreement", "Agreement", ":material/handshake:"),
+        ("adjudicate", "Adjudicate", ":material/gavel:"),
+    ),
     "Findings": (("compare", "Compare", ":material/bar_chart:"),),
     "Set up": (
         ("data", "Data", ":material/database:"),

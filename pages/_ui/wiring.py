@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.parties.lexicon import Lexicon, build_lexicon
 from core.ports import Store
+from core.review_ports import ReviewingStore
 from core.sample import ensure_sample
 from core.settings import Settings
 from core.types import ModelSpec
@@ -33,6 +34,11 @@ def store() -> Store:
 
 def bulk_store() -> BulkStore:
     """The same store, for overriding many judgements at once."""
+    return _store(settings())
+
+
+def reviews() -> ReviewingStore:
+    """The same store, for what needs designs and labels."""
     return _store(settings())
 
 
