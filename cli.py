@@ -22,6 +22,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cli_labels import commands as label_commands
 from core.clock import now
 from core.errors import (
     AppError,
@@ -34,6 +35,7 @@ from core.errors import (
 from core.ledger import Caps
 from core.ports import ScenarioFilter, Store, Study
 from core.progress_words import progress_line, progress_object, progress_words, state_word
+from core.review_ports import ReviewingStore
 from core.settings import Settings
 from core.types import StudyProgress, StudyState
 
@@ -66,7 +68,7 @@ def main() -> None:
 
 
 @contextmanager
-def _store(settings: Settings) -> Iterator[Store]:
+def _store(settings: Settings) -> Iterator[ReviewingStore]:
     from core.sample import ensure_sample
     from storage.store import open_store
 
@@ -636,6 +638,8 @@ def export(
     value = {"study": study, "to": str(to), "files": len(files)}
     _put(value, as_json, lambda v: f"{v['files']:,} files written to {to}.")
 
+
+app.add_typer(label_commands(lambda: _store(_settings()), _put), name="labels")
 
 if __name__ == "__main__":
     main()

@@ -29,25 +29,28 @@ def export_study(store: Store, study: Study, *, to: Path, form: Form) -> list[Pa
     """
     if form not in FORMS:
         raise AppError(f"{form!r} is no form of export: choose {', '.join(FORMS)}.")
-    folder = _prepare(to, study)
+    folder = prepare(to, study, MANIFEST)
     manifest = {"study": study.name, "study_id": study.id, "form": form}
-    _write_manifest(folder, manifest | {"complete": False})  # so that a broken export can be redone
+    write_manifest(
+        folder, MANIFEST, manifest | {"complete": False}
+    )  # so that a broken export can be redone
     counts = _WRITERS[form](store, study, folder)
-    _write_manifest(folder, manifest | {"complete": True} | counts)
+    write_manifest(folder, MANIFEST, manifest | {"complete": True} | counts)
     return folder.written[1:]
 
 
-def _write_manifest(folder: Folder, manifest: dict[str, Any]) -> None:
-    folder.write_text(MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
+def write_manifest(folder: Folder, name: str, manifest: dict[str, Any]) -> None:
+    """Write what an export holds, as the file by which it is known again."""
+    folder.write_text(name, json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
 
 
-def _prepare(to: Path, study: Study) -> Folder:
+def prepare(to: Path, study: Study, manifest: str) -> Folder:
     """The folder, made or checked to be empty or an earlier export of the same study."""
     try:
         if to.exists() and not to.is_dir():
             raise AppError(f"{to} is a file: name a folder to export to.")
         to.mkdir(parents=True, exist_ok=True)
-        if any(to.iterdir()) and _study_of(to) != study.id:
+        if any(to.iterdir()) and _study_of(to / manifest) != study.id:
             raise AppError(
                 f"{to} is not empty and holds no earlier export of this study: name another folder."
             )
@@ -56,10 +59,10 @@ def _prepare(to: Path, study: Study) -> Folder:
     return Folder(to)
 
 
-def _study_of(folder: Path) -> str:
+def _study_of(path: Path) -> str:
     """Id of the study that was exported here before, or nothing."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8"))
         return str(manifest["study_id"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
@@ -67,19 +70,20 @@ def _study_of(folder: Path) -> str:
 
 def _write_jsonl(store: Store, study: Study, folder: Folder) -> dict[str, Any]:
     return {
-        "dialogues": _lines(
+        "dialogues": write_lines(
             folder, "dialogues.jsonl", map(dialogue_record, store.iter_dialogues(study.id))
         ),
-        "judgements": _lines(
+        "judgements": write_lines(
             folder, "judgements.jsonl", map(judgement_record, store.iter_judgements(study.id))
         ),
-        "overrides": _lines(
+        "overrides": write_lines(
             folder, "overrides.jsonl", map(override_record, store.list_all_overrides(study.id))
         ),
     }
 
 
-def _lines(folder: Folder, name: str, records: Iterable[dict[str, Any]]) -> int:
+def write_lines(folder: Folder, name: str, records: Iterable[dict[str, Any]]) -> int:
+    """Write one JSON object a line; returns how many."""
     count = 0
     with folder.open(name) as file:
         for record in records:

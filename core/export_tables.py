@@ -108,16 +108,21 @@ def defused(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
+def as_it_was(text: str) -> str:
+    """Undo `defused`."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
 def write_csv(store: Store, study: Study, folder: Folder) -> dict[str, Any]:
     """Write the tables as CSV with a README; returns how many rows each has."""
-    counts = _write(store, study, folder, _csv_file, "csv")
+    counts = _write(store, study, folder, csv_file, "csv")
     folder.write_text("README.txt", _README)
     return counts
 
 
 def write_parquet(store: Store, study: Study, folder: Folder) -> dict[str, Any]:
     """Write the tables as Parquet, texts unchanged; returns how many rows each has."""
-    return _write(store, study, folder, _parquet_file, "parquet")
+    return _write(store, study, folder, parquet_file, "parquet")
 
 
 AddRows: TypeAlias = Callable[[pd.DataFrame], None]
@@ -134,8 +139,8 @@ def _write(
     ):
         for batch in _batches(store.iter_dialogues(study.id)):
             messages = [row for dialogue in batch for row in _message_rows(dialogue)]
-            add_dialogues(_frame(map(_dialogue_row, batch), _DIALOGUES))
-            add_messages(_frame(messages, _MESSAGES))
+            add_dialogues(frame_of(map(_dialogue_row, batch), _DIALOGUES))
+            add_messages(frame_of(messages, _MESSAGES))
             counts["dialogues"] += len(batch)
             counts["messages"] += len(messages)
     judgements = map(_judgement_row, store.iter_judgements(study.id))
@@ -152,7 +157,7 @@ def _write(
 def _add_all(rows: Iterable[Row], columns: dict[str, str], add_rows: AddRows) -> int:
     count = 0
     for batch in _batches(rows):
-        add_rows(_frame(batch, columns))
+        add_rows(frame_of(batch, columns))
         count += len(batch)
     return count
 
@@ -163,7 +168,8 @@ def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
         yield batch
 
 
-def _frame(rows: Iterable[Row], columns: dict[str, str]) -> pd.DataFrame:
+def frame_of(rows: Iterable[Row], columns: dict[str, str]) -> pd.DataFrame:
+    """Rows as a frame of these columns; what UTF-8 cannot hold is written as its escape."""
     whole = [{name: _encodable(value) for name, value in row.items()} for row in rows]
     return pd.DataFrame(whole, columns=list(columns)).astype(columns)
 
@@ -179,7 +185,8 @@ def _encodable(value: Any) -> Any:
 
 
 @contextmanager
-def _csv_file(folder: Folder, name: str, columns: dict[str, str]) -> Iterator[AddRows]:
+def csv_file(folder: Folder, name: str, columns: dict[str, str]) -> Iterator[AddRows]:
+    """Open a CSV file for frames of these columns; no cell of it is run as a formula."""
     texts = [column for column, kind in columns.items() if kind == "string"]
     with folder.open(name) as file:
         csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(columns)
@@ -194,11 +201,13 @@ def _csv_file(folder: Folder, name: str, columns: dict[str, str]) -> Iterator[Ad
 
 
 @contextmanager
-def _parquet_file(folder: Folder, name: str, columns: dict[str, str]) -> Iterator[AddRows]:
+def parquet_file(folder: Folder, name: str, columns: dict[str, str]) -> Iterator[AddRows]:
+    """Open a Parquet file for frames of these columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     kinds = {"string": pa.string(), "Int64": pa.int64(), "Float64": pa.float64()}
+    kinds["boolean"] = pa.bool_()
     schema = pa.schema([(column, kinds[kind]) for column, kind in columns.items()])
     with folder.replacing(name) as path, pq.ParquetWriter(path, schema) as writer:
 

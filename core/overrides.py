@@ -45,7 +45,7 @@ class Rated:
     @property
     def undone(self) -> bool:
         """Whether the last thing a person did was to give the judge's value back."""
-        return bool(self.history) and self.history[-1].reason == UNDONE
+        return bool(self.history) and self.history[-1].reason.startswith(UNDONE)
 
     @property
     def corrected(self) -> bool:

@@ -173,6 +173,7 @@ class DialogueFilter:
     overridden: bool | None = None
     min_value: tuple[str, int] | None = None  # dimension, value: judged at least so
     max_value: tuple[str, int] | None = None
+    differ: tuple[str, int] | None = None  # dimension or "", points between judge and a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +190,7 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A finished unit of work: stored whole, in one transaction.
-
-    `again`: the dialogue is stored already, and only its judgements are new.
-    """
+    """A finished unit, stored in one transaction; `again`: only its judgements are new."""
 
     dialogue: Dialogue
     judgements: tuple[Judgement, ...] = field(default=())

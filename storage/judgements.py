@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from core.bulk_override import Rater
 from core.errors import AlreadyDecided, NotFound
+from core.ports import DialogueFilter
 from core.types import Judgement, JudgementStatus, Override, StopReason
-from storage.database import Database, rows_by_seq
+from storage.bulk import judgement_clauses, latest_overrides, pieces, raters_of
+from storage.database import AnyRow, Database, rows_by_seq
 from storage.dataset_writer import insert_or_skip
 from storage.queries import (
     arms_of_dialogues,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PIECE = 5_000
+_TRIES = 5
 _JUDGED = [str(reason) for reason in StopReason if reason.judged]
 
 
@@ -122,6 +126,56 @@ class Judgements:
             raise AlreadyDecided(
                 "Somebody has overridden this judgement in the meantime; look at it again."
             ) from None
+
+    def add_overrides(self, overrides: Sequence[Override]) -> list[Override]:
+        """Append those that supersede the latest of their judgement; return the others.
+
+        Raises `NotFound` for an unknown judgement; then nothing is stored.
+        """
+        for _ in range(_TRIES):
+            try:
+                return self._add_overrides(overrides)
+            except AlreadyDecided:
+                continue  # somebody wrote between the look and the insert: look again
+        raise AlreadyDecided("Others override these judgements just now; preview them again.")
+
+    def _add_overrides(self, overrides: Sequence[Override]) -> list[Override]:
+        with self._db.write() as connection:
+            latest: dict[str, str | None] = {}
+            for some in pieces({o.judgement_id for o in overrides}):
+                latest |= latest_overrides(connection, some)
+            if unknown := [o for o in overrides if o.judgement_id not in latest]:
+                raise NotFound(f"There is no judgement {unknown[0].judgement_id!r}.")
+            fitting = [o for o in overrides if latest[o.judgement_id] == o.supersedes]
+            if fitting:
+                connection.execute(sa.insert(OVERRIDE), [override_values(o) for o in fitting])
+        return [o for o in overrides if latest[o.judgement_id] != o.supersedes]
+
+    def list_raters(self, where: DialogueFilter) -> list[Rater]:
+        """Who rated what in the dialogues that fit, by dimension, then instrument."""
+        rows = self._db.rows(raters_of(where, self._db.postgres))
+        return [
+            Rater(row.dimension, row.instrument_id, f"{row.judge} · {row.rubric}", row.judgements)
+            for row in rows
+        ]
+
+    def find_judgements(
+        self, where: DialogueFilter, dimension: str, instrument_id: str, *, limit: int
+    ) -> list[Judgement]:
+        """Judgements in the dialogues that fit, as they were stored."""
+        mine = (JUDGEMENT.c.dimension == dimension, JUDGEMENT.c.instrument_id == instrument_id)
+        fits = judgement_clauses(where, dimension, self._db.postgres)
+        query = judgements_with_instrument().where(*mine, ~superseded(), *fits)
+        rows = self._db.rows(query.order_by(JUDGEMENT.c.seq).limit(limit))
+        return [judgement_of(row) for row in rows]
+
+    def list_overrides_of(self, judgement_ids: Iterable[str]) -> list[Override]:
+        """The overrides of these judgements, oldest first."""
+        found: list[AnyRow] = []
+        for some in pieces(judgement_ids):
+            query = sa.select(OVERRIDE).where(OVERRIDE.c.judgement_id.in_(some))
+            found += self._db.rows(query)
+        return [override_of(row) for row in sorted(found, key=lambda row: row.seq)]
 
     def list_overrides(self, dialogue_id: str) -> list[Override]:
         """The overrides of one dialogue, oldest first."""

@@ -17,6 +17,7 @@ from core.ports import DialogueFilter
 from core.types import JudgementStatus, StopReason, StudyProgress, StudyState
 from storage.columns import ESCAPE, Json, Text, among, escape, restore, to_json, touches
 from storage.database import AnyRow, AnySelect, Database
+from storage.differing import differing
 from storage.ledger_tables import SPENDING
 from storage.tables import (
     ARM,
@@ -100,6 +101,8 @@ def dialogue_clauses(where: DialogueFilter, postgres: bool) -> Iterator[sa.Colum
         yield _judged(where.min_value[0], JUDGEMENT.c.value >= where.min_value[1])
     if where.max_value is not None:
         yield _judged(where.max_value[0], JUDGEMENT.c.value <= where.max_value[1])
+    if where.differ is not None:
+        yield _judged(where.differ[0], differing(where.differ[1]))
 
 
 def _plain_clauses(where: DialogueFilter) -> Iterator[sa.ColumnElement[bool]]:
@@ -116,7 +119,10 @@ def _plain_clauses(where: DialogueFilter) -> Iterator[sa.ColumnElement[bool]]:
 
 
 def _judged(dimension: str, fits: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    rated = sa.select(JUDGEMENT.c.dialogue_id).where(JUDGEMENT.c.dimension == dimension, fits)
+    """Dialogues with a judgement that fits, on a dimension or (empty) on any."""
+    rated = sa.select(JUDGEMENT.c.dialogue_id).where(fits)
+    if dimension:
+        rated = rated.where(JUDGEMENT.c.dimension == dimension)
     return DIALOGUE.c.id.in_(rated)
 
 

@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from core.ports import Study
+from core.review_types import Act, Annotation, Reason
 from core.study_file import ArmEntry, ModelEntry, StudySpec
 from core.types import (
     SITUATION_FIELDS,
@@ -365,6 +366,25 @@ def make_override(
         supersedes=supersedes,
         **values,
     )
+
+
+def make_annotation(dialogue_id: str, *, value: int | None = 3, **fields: Any) -> Annotation:
+    """A rating of personalisation by Ana that nothing drew; other fields by name."""
+    values: dict[str, Any] = {
+        "id": digest("annotation", dialogue_id, value, _plain(fields)),
+        "root_id": "",
+        "dimension": "personalization",
+        "annotator": "Ana",
+        "act": Act.RATED,
+        "reason": Reason.SELF_SELECTED,
+        "judge_visible_before": False,
+        "rubric": "personalization@1",
+        "opened_at": NOW,
+        "submitted_at": later(40),
+        "active_seconds": 40.0,
+        "cannot": "the dialogue breaks off" if value is None else "",
+    } | fields
+    return Annotation(dialogue_id=dialogue_id, value=value, **values)
 
 
 def make_call(scope: str = "u1", party: str = "assistant", seq: int = 0, **f: Any) -> ModelCall:

@@ -16,7 +16,7 @@ CODE = [
     for folder in ("core", "storage", "pages")
     for p in sorted((ROOT / folder).rglob("*.py"))
     if "versions" not in p.parts
-] + [ROOT / "app.py", ROOT / "cli.py"]
+] + sorted(ROOT.glob("*.py"))
 PAGES = sorted((ROOT / "pages").glob("[!_]*.py"))
 
 

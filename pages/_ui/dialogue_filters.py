@@ -12,7 +12,7 @@ from core.compare import rubric_ends
 from core.ports import DialogueFilter, Study
 from core.types import StopReason, TaskKind
 from pages._ui import dialogue_query, state, text, wiring
-from pages._ui.dialogue_query import ORDERS, PARAMS, put
+from pages._ui.dialogue_query import FAR, ORDERS, PARAMS, put
 
 _KINDS = {TaskKind.SINGLE: "one domain", TaskKind.MULTI: "several domains"}
 _LOOKED_AT = 2_000
@@ -38,7 +38,7 @@ def draw() -> None:
         _free("text", "Search", "Words of an intent or a message, or an id")
     with sort:
         _one("sort", "Sort", list(ORDERS), ORDERS.get)
-    active = sum(name in st.query_params for name in (*PARAMS[1:6], "overridden", "dimension"))
+    active = sum(name in st.query_params for name in (*PARAMS[1:6], *PARAMS[7:], "dimension"))
     label = f"Filters ({active} in use)" if active else "Filters"
     with st.expander(label, key="dialogues.filters", icon=":material/filter_list:"):
         _more(facets)
@@ -59,10 +59,12 @@ def _more(facets: Facets) -> None:
         _one("kind", "Task", [_ANY, *TaskKind], _kind)
     with second[2]:
         _one("dimension", "Has a value on", [_ANY, *rubric_ends()], _dimension)
-    third = st.columns([2, 1], gap="small", vertical_alignment="center")
+    third = st.columns(3, gap="small", vertical_alignment="center")
     with third[0]:
-        _overridden()
+        _toggle("overridden", "Overridden only")
     with third[1]:
+        _toggle("differ", f"Judge and a person differ by {FAR} or more")
+    with third[2]:
         _values()
 
 
@@ -93,14 +95,10 @@ def _values() -> None:
         _one("max", "To", values[::-1], lambda v: text.value_label(dimension, int(v)))
 
 
-def _overridden() -> None:
-    key = "dialogues.overridden"
-    st.session_state[key] = state.get("overridden") == "yes"
-    st.toggle(
-        "Overridden only",
-        key=key,
-        on_change=lambda: put("overridden", "yes" if st.session_state[key] else None),
-    )
+def _toggle(name: str, label: str) -> None:
+    key = f"dialogues.{name}"
+    st.session_state[key] = state.get(name) == "yes"
+    st.toggle(label, key=key, on_change=lambda: put(name, "yes" if st.session_state[key] else None))
 
 
 # --- widgets whose value is in the address ------------------------------------------------------

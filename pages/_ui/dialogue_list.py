@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.types import DialogueSummary
-from pages._ui import dialogue_filters, dialogue_query, frame, tables, text, transcript
+from pages._ui import bulk_form, dialogue_filters, dialogue_query, frame, tables, text, transcript
 from pages._ui.dialogue_query import PAGE, Query
 
 _ROW, _SHOWN = 35, 14
@@ -42,6 +42,7 @@ def show(query: Query) -> None:
         return
     _table(_within(query, found))
     _pages(query, found)
+    bulk_form.show(query)
 
 
 def _within(query: Query, found: int) -> Query:

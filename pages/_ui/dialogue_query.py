@@ -26,9 +26,11 @@ ORDERS = {
     "task": "task",
     "arm": "arm",
 }
-PARAMS = ("study", "arm", "persona", "domain", "kind", "stop", "text", "overridden")
+PARAMS = ("study", "arm", "persona", "domain", "kind", "stop", "text", "overridden", "differ")
 VALUE_PARAMS = ("dimension", "min", "max")
 _LONGEST = 200
+FAR = 2
+"""So many points apart, judge and person are said to differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def read() -> Query:
         overridden=True if state.get("overridden") == "yes" else None,
         min_value=_bound("min"),
         max_value=_bound("max"),
+        differ=_differ(),
     )
     order = state.choice("sort", tuple(ORDERS), "newest") or "newest"
     return Query(where, order, whole("page", 1))
@@ -114,6 +117,13 @@ def _bound(name: str) -> tuple[str, int] | None:
     ends = rubric_ends()[dimension]
     end = ends.low if name == "min" else ends.high
     return dimension, min(max(whole(name, end), ends.low), ends.high)
+
+
+def _differ() -> tuple[str, int] | None:
+    """Judge and a person apart by `FAR` points, on the chosen dimension or on any."""
+    if state.get("differ") != "yes":
+        return None
+    return state.choice("dimension", tuple(rubric_ends())) or "", FAR
 
 
 def _personas(words: str) -> frozenset[str]:
@@ -183,7 +193,8 @@ def key_of(where: DialogueFilter) -> str:
     """The filter as a text that is equal for equal filters: a cache's key."""
     sets = (where.arms, where.personas, where.domains, where.stop_reasons)
     plain = (where.study_id, where.kind, where.text, where.overridden)
-    return repr((plain, [sorted(s) for s in sets], where.min_value, where.max_value))
+    values = (where.min_value, where.max_value, where.differ)
+    return repr((plain, [sorted(s) for s in sets], values))
 
 
 def _slice(query: Query, offset: int, limit: int) -> list[DialogueSummary]:

@@ -5,7 +5,7 @@ The only module of `pages` that may meet `storage` and the litellm adapter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -17,7 +17,9 @@ from core.settings import Settings
 from core.types import ModelSpec
 
 if TYPE_CHECKING:
+    from core.bulk_override import BulkStore
     from core.models.litellm_model import LitellmModel
+    from storage.store import SqlStore
 
 
 def settings() -> Settings:
@@ -30,9 +32,14 @@ def store() -> Store:
     return _store(settings())
 
 
+def bulk_store() -> BulkStore:
+    """The same store, for overriding many judgements at once."""
+    return _store(settings())
+
+
 def reviews() -> ReviewingStore:
     """The same store, for what needs designs and labels."""
-    return cast("ReviewingStore", store())
+    return _store(settings())
 
 
 def model() -> LitellmModel:
@@ -56,7 +63,7 @@ def lexicon(dataset: str) -> Lexicon:
 
 
 @st.cache_resource(show_spinner="Opening the database …")
-def _store(settings: Settings) -> Store:
+def _store(settings: Settings) -> SqlStore:
     from storage.store import open_store
 
     opened = open_store(settings.database_url)
