@@ -21,7 +21,10 @@ SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("studies", "Studies", ":material/science:"),
         ("dialogues", "Dialogues", ":material/forum:"),
     ),
-    "Findings": (("compare", "Compare", ":material/bar_chart:"),),
+    "Findings": (
+        ("compare", "Compare", ":material/bar_chart:"),
+        ("report", "Report", ":material/description:"),
+    ),
     "Set up": (
         ("data", "Data", ":material/database:"),
         ("settings", "Settings", ":material/settings:"),
@@ -45,7 +48,8 @@ def navigate() -> None:
         ]
         for section, entries in SECTIONS.items()
     }
-    chosen = st.navigation(pages)
+    presenting = "present" in st.query_params
+    chosen = st.navigation(pages, position="hidden" if presenting else "sidebar")
     st.logo("assets/logo.svg", size="large")
     st.session_state[_FRAMED] = True
     try:
