@@ -7,8 +7,8 @@ which has no place for a judge's value, an arm or a model.
 
 from __future__ import annotations
 
-import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -124,38 +124,43 @@ class Queue:
         at_hand = [a for a in left if a.later == 0 or a.work is Work.REVEALED]
         if at_hand:
             return min(at_hand, key=lambda a: (a.work is not Work.REVEALED, a.opened_at))
-        if self._may_take_more(items, mine) and (new := self._reserve(items, assignments)):
+        if new := self._reserve(items, assignments):
             return new
         return min(left, key=lambda a: a.later) if left else None
-
-    def _may_take_more(self, items: Sequence[ReviewItem], mine: Sequence[Assignment]) -> bool:
-        share = self._share(items)
-        return share is None or len(mine) < share
-
-    def _share(self, items: Sequence[ReviewItem]) -> int | None:
-        people = len(self.design.annotators)
-        return math.ceil(_slots(items) / people) if people else None
 
     def _reserve(
         self, items: Sequence[ReviewItem], assignments: Sequence[Assignment]
     ) -> Assignment | None:
         """Take the first free dialogue in this person's own random order."""
-        taken: dict[str, int] = {}
-        had = set()
-        for a in assignments:
-            taken[a.dialogue_id] = taken.get(a.dialogue_id, 0) + 1
-            if a.annotator == self.annotator:
-                had.add(a.dialogue_id)
-        for item in sorted(items, key=lambda item: self._place(item.dialogue_id)):
-            slot = taken.get(item.dialogue_id, 0)
-            if item.dialogue_id in had or slot > int(item.doubled):
-                continue
+        free = self._free(items, assignments)
+        for dialogue_id in sorted(free, key=self._place):
             mine = Assignment(
-                self.root_id, item.dialogue_id, slot, self.annotator, Work.OPEN, 0, self.now()
+                self.root_id,
+                dialogue_id,
+                free[dialogue_id],
+                self.annotator,
+                Work.OPEN,
+                0,
+                self.now(),
             )
             if self.store.reserve(mine):
                 return mine
         return None
+
+    def _free(
+        self, items: Sequence[ReviewItem], assignments: Sequence[Assignment]
+    ) -> dict[str, int]:
+        """Dialogues that this person may take, with the slot that they would have."""
+        if self.design.annotators:
+            shares = _shares(self.design, items, assignments)
+            return {name: slot for (name, slot), who in shares.items() if who == self.annotator}
+        taken = Counter(a.dialogue_id for a in assignments)
+        had = {a.dialogue_id for a in assignments if a.annotator == self.annotator}
+        return {
+            item.dialogue_id: taken[item.dialogue_id]
+            for item in items
+            if item.dialogue_id not in had and taken[item.dialogue_id] <= int(item.doubled)
+        }
 
     def _place(self, dialogue_id: str) -> float:
         return prn(self.design.seed, f"{self.annotator}:{dialogue_id}")
@@ -189,7 +194,10 @@ class Queue:
         assignments = self.store.list_assignments(self.root_id)
         done = [a for a in assignments if a.work is not Work.OPEN]
         mine = sum(a.annotator == self.annotator for a in done)
-        return Standing(len(done), _slots(items), mine, self._share(items), self._pace())
+        begun = sum(a.annotator == self.annotator for a in assignments)
+        named = bool(self.design.annotators)
+        share = begun + len(self._free(items, assignments)) if named else None
+        return Standing(len(done), _slots(items), mine, share, self._pace())
 
     def _pace(self) -> float:
         seconds = [
@@ -337,3 +345,31 @@ class Queue:
 def _slots(items: Sequence[ReviewItem]) -> int:
     """How many reviews a draw asks for."""
     return sum(1 + item.doubled for item in items if item.selected)
+
+
+def _shares(
+    design: ReviewDesign, items: Sequence[ReviewItem], assignments: Sequence[Assignment]
+) -> dict[tuple[str, int], str]:
+    """Which named annotator is to have which free slot, so that all have about as many.
+
+    What two people label comes first: it leaves the least choice. The next always goes to who
+    has the least so far, whatever was taken already.
+    """
+    load = Counter(a.annotator for a in assignments)
+    had: dict[str, set[str]] = {}
+    taken = set()
+    for a in assignments:
+        had.setdefault(a.dialogue_id, set()).add(a.annotator)
+        taken.add((a.dialogue_id, a.slot))
+    found: dict[tuple[str, int], str] = {}
+    for item in sorted(items, key=lambda item: (not item.doubled, item.prn)):
+        people = had.setdefault(item.dialogue_id, set())
+        for slot in range(1 + item.doubled):
+            free = [name for name in design.annotators if name not in people]
+            if (item.dialogue_id, slot) in taken or not free:
+                continue
+            name = min(free, key=lambda n: (load[n], prn(design.seed, f"{n}:{item.dialogue_id}")))
+            people.add(name)
+            load[name] += 1
+            found[item.dialogue_id, slot] = name
+    return found

@@ -54,6 +54,8 @@ def _form(queue: Queue, assignment: Assignment, item: DeskItem) -> None:
     if len(names) > 1:
         _moves(queue, assignment, draft, len(names))
     _turns(queue, assignment, item, focus, draft)
+    if draft.pop("asked", False):
+        st.caption(":material/info: Nothing is saved yet: this question has no answer.")
     st.text_area(
         "Note (optional)",
         key=_key(assignment, "note"),
@@ -61,7 +63,7 @@ def _form(queue: Queue, assignment: Assignment, item: DeskItem) -> None:
         on_change=_note,
         args=(queue, assignment),
     )
-    _save_row(queue, assignment, draft, names)
+    _save_row(queue, assignment)
     desk_fault.show(queue, assignment.dialogue_id)
 
 
@@ -270,8 +272,8 @@ def _mark(queue: Queue, assignment: Assignment, dimension: str, turn: int) -> No
 # --- saving ---------------------------------------------------------------------------------------
 
 
-def _save_row(queue: Queue, assignment: Assignment, draft: Draft, names: list[str]) -> None:
-    open_ = [n for n in names if n not in draft["values"] and n not in draft["cannot"]]
+def _save_row(queue: Queue, assignment: Assignment) -> None:
+    """Save takes keys at any time: one that was disabled would lose those of a quick hand."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.button(
             "Save",
@@ -279,7 +281,6 @@ def _save_row(queue: Queue, assignment: Assignment, draft: Draft, names: list[st
             type="primary",
             icon=":material/save:",
             shortcut="Enter",
-            disabled=bool(open_),
             on_click=_save,
             args=(queue, assignment),
         )
@@ -295,8 +296,13 @@ def _save_row(queue: Queue, assignment: Assignment, draft: Draft, names: list[st
 
 
 def _save(queue: Queue, assignment: Assignment) -> None:
-    _keep(queue, assignment)
     draft = _draft(assignment)
+    names = queue.design.dimensions
+    if missing := [n for n in names if n not in draft["values"] and n not in draft["cannot"]]:
+        draft["focus"] = names.index(missing[0])
+        draft["asked"] = True
+        return
+    _keep(queue, assignment)
     given = {
         name: Given(
             value=draft["values"].get(name),
@@ -304,7 +310,7 @@ def _save(queue: Queue, assignment: Assignment) -> None:
             note=draft["note"],
             marks=tuple(sorted(draft["marks"].get(name, []))),
         )
-        for name in queue.design.dimensions
+        for name in names
     }
     try:
         queue.rate(assignment, given, draft["seconds"])

@@ -97,7 +97,15 @@ def test_a_model_proposes_a_fault_and_only_a_person_confirms_it(store: Any) -> N
 # --- roles --------------------------------------------------------------------------------------
 
 WRITES = [
-    *("add_override", "add_annotations", "reserve", "keep_draft", "add_fault", "add_decision"),
+    *(
+        "add_override",
+        "add_overrides",
+        "add_annotations",
+        "reserve",
+        "keep_draft",
+        "add_fault",
+        "add_decision",
+    ),
     *("add_design", "give_role", "add_study", "set_study_state", "add_units", "claim_units"),
     *("add_finished", "add_calls", "add_judgements", "add_import_report", "write_dataset"),
     *("release_units", "reopen_failed", "reopen_unjudged", "admit_calls", "end_calls"),

@@ -87,6 +87,23 @@ def test_named_annotators_get_their_share_and_others_nothing(sqlite_store: Any) 
         queue(sqlite_store, design, "Cleo")
 
 
+@pytest.mark.parametrize("people", [("Ana", "Ben"), ("Ana", "Ben", "Cleo")])
+def test_named_annotators_finish_a_design_whoever_comes_first(
+    sqlite_store: Any, people: tuple[str, ...]
+) -> None:
+    """Nothing is left that needs two when only one has not had it yet."""
+    fill_study(sqlite_store)
+    design = drawn(sqlite_store, 24, overlap=0.4, annotators=people)
+    items = sqlite_store.list_items(design.id, selected=True)
+    slots = sum(1 + item.doubled for item in items)
+    done: Counter[str] = Counter()
+    for name in people * 2:  # who was first may have to come back once
+        done[name] += len(work_off(queue(sqlite_store, design, name)))
+    assert done.total() == slots
+    assert max(done.values()) - min(done.values()) <= 1
+    assert queue(sqlite_store, design, "Ana").standing().left == 0
+
+
 def test_orders_differ_between_people_and_not_between_days(sqlite_store: Any) -> None:
     fill_study(sqlite_store)
     first, second = drawn(sqlite_store, 20), drawn(sqlite_store, 20, name="same again")

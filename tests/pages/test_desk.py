@@ -137,7 +137,7 @@ def test_a_rating_is_stored_blind_then_the_judge_is_shown_and_the_next_one_comes
     app = at_desk(design)
     first = store.list_assignments(design.root_id)[0].dialogue_id
     app = press(app, f"desk.value.{DIMENSION}.2.")
-    assert [b for b in app.button if str(b.key).startswith("desk.save.")][0].disabled is False
+
     app = press(app, "desk.save.")
     rows = store.list_annotations(root_id=design.root_id)
     assert [r.act for r in rows][:1] == [Act.RATED]
