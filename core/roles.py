@@ -37,7 +37,6 @@ NEEDED = {
     "add_annotations": Role.ANNOTATOR,
     "add_fault": Role.ANNOTATOR,
     "add_override": Role.ANNOTATOR,
-    "add_overrides": Role.ANNOTATOR,
     "add_overrides": Role.ADJUDICATOR,
     "add_decision": Role.ADJUDICATOR,
     "add_design": Role.ADJUDICATOR,
