@@ -99,6 +99,7 @@ class _Import:
     _groups: dict[tuple[str, str], list[ReadLabel]] = field(default_factory=dict)
     _dialogues: dict[str, Dialogue | None] = field(default_factory=dict)
     _places: dict[str, Mapping[str, _Place]] = field(default_factory=dict)
+    _held: dict[str, dict[tuple[str, str], Assignment]] = field(default_factory=dict)
 
     # --- checking -----------------------------------------------------------------------------
 
@@ -184,9 +185,11 @@ class _Import:
     def _slot(self, person: str, place: _Place, labels: Sequence[ReadLabel]) -> int | None:
         """The place that this person has open on the dialogue, or one that is free."""
         root, dialogue_id = place.design.root_id, place.item.dialogue_id
-        for mine in self.store.list_assignments(root):
-            if mine.dialogue_id == dialogue_id and mine.annotator == person:
-                return mine.slot if mine.work is Work.OPEN else None
+        if root not in self._held:
+            held = self.store.list_assignments(root)
+            self._held[root] = {(a.dialogue_id, a.annotator): a for a in held}
+        if mine := self._held[root].get((dialogue_id, person)):
+            return mine.slot if mine.work is Work.OPEN else None
         opened = min(_opened(label) for label in labels)
         for slot in range(1 + int(place.item.doubled)):
             wish = Assignment(root, dialogue_id, slot, person, Work.OPEN, 0, opened)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from core.errors import StudyError
+from core.errors import NotFound, StudyError
 from core.labels import Label, standing
 from core.review_designs import prn
 from core.review_ports import ReviewingStore
@@ -27,7 +27,7 @@ from core.review_types import (
     ReviewItem,
     Work,
 )
-from core.types import ContextSetting, Judgement, Message, Scenario
+from core.types import ContextSetting, Dialogue, Judgement, Message, Scenario
 
 LONGEST_SECONDS = 900.0  # a longer look is a break, and no measure of pace
 TYPICAL_SECONDS = 90.0  # for the pace of who has not labelled anything yet
@@ -163,21 +163,25 @@ class Queue:
     def desk(self, assignment: Assignment) -> DeskItem:
         """The dialogue of an assignment, without anything that would sway who rates it."""
         dialogue = self.store.get_dialogue(assignment.dialogue_id)
-        scenario = None
-        if dialogue.dataset is not None and self.store.find_dataset(dialogue.dataset) is not None:
-            scenario = self.store.get_scenario(
-                dialogue.dataset, dialogue.persona_id, dialogue.task_id
-            )
         return DeskItem(
             root_id=self.root_id,
             dialogue_id=dialogue.id,
             messages=dialogue.messages,
-            scenario=scenario,
+            scenario=self._scenario(dialogue),
             knew=dialogue.arm.context,
             rubrics=self.design.rubrics,
             draft=assignment.draft,
             opened_at=assignment.opened_at,
         )
+
+    def _scenario(self, dialogue: Dialogue) -> Scenario | None:
+        """Person and task, where the dataset of the dialogue is here."""
+        try:
+            return self.store.get_scenario(
+                dialogue.dataset or "", dialogue.persona_id, dialogue.task_id
+            )
+        except NotFound:
+            return None
 
     def standing(self) -> Standing:
         """How far this person and all of them are."""

@@ -41,6 +41,7 @@ arms, spread, domains, numbers = st.tabs(
 if arms.open:
     with arms:
         comparison_parts.show_arms(study, part)
+        comparison_parts.show_published(part)
 if spread.open:
     with spread:
         comparison_parts.show_distribution(study, part)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.coefficient_coverage import coverage
 from benchmarks.kill import CYCLE, KINDS, Left, Load, compare, moments, schedule
 from benchmarks.throughput import CALLS
 from benchmarks.throughput import Load as Asked
@@ -110,3 +111,11 @@ def test_scale_is_measured_and_its_database_drawn(tmp_path: Path) -> None:
     drawn = run("pages", "--database", f"sqlite:///{kept}")
     drawn_rows = [cells(line) for line in drawn.stdout.splitlines()[2:]]
     assert ["40", "compare (one)"] in [row[:2] for row in drawn_rows], drawn.stderr[-2000:]
+
+
+def test_the_jackknife_holds_the_truth_where_the_bootstrap_is_too_narrow() -> None:
+    found = coverage("ordinal alpha", 10, runs=150, seed=2)
+    (boot, boot_width), (knife, knife_width) = found["bootstrap"], found["jackknife"]
+    assert knife >= 0.9
+    assert knife >= boot
+    assert knife_width > boot_width

@@ -333,3 +333,29 @@ def test_a_dry_run_estimates_and_runs_nothing(run: Run) -> None:
     assert value["calls"] == {"low": 0, "expected": 0, "high": 0}
     assert run("status", "--json").json["studies"] == []
     assert "Nothing was run." in run("run", "assets/sample/study.yaml", "--dry-run").out
+
+
+def test_report_is_written_and_checked_with_the_numbers_of_results(
+    run: Run, tmp_path: Path
+) -> None:
+    run("run", study_file(tmp_path), "--json")
+    file = tmp_path / "report.html"
+    written = run("report", "small", "--to", file, "--json")
+    assert written.code == 0
+    assert written.json["claims"] > 10
+    ledger = json.loads(file.read_text("utf-8").split('id="ledger">')[1].split("</script>")[0])
+    results = run("results", "small", "--json").json
+    assert ledger["results"] == results["results"]
+    assert ledger["differences"] == results["differences"]
+    checked = run("report", "--check", file, "--json")
+    assert checked.code == 0
+    assert checked.json["supported"] == checked.json["claims"]
+    file.write_text(file.read_text("utf-8").replace("<h1>small", "<h1>large"), "utf-8")
+    assert run("report", "--check", file).code == 1
+
+
+def test_report_without_a_study_or_file_is_wrong_use(run: Run, tmp_path: Path) -> None:
+    for arguments in ((), ("small",), ("nowhere", "--to", tmp_path / "r.html")):
+        ran = run("report", *arguments)
+        assert ran.code == 2
+        assert len(ran.err.strip().splitlines()) == 1

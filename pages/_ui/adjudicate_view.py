@@ -16,7 +16,7 @@ from core.review_designs import latest
 from core.review_types import ReviewDesign
 from pages._ui import asked, knew, state, text, transcript, wiring
 
-_HEIGHT = 600
+_HEIGHT = 520
 _NOTE = "adjudicate.note"
 
 
@@ -31,7 +31,9 @@ def show() -> None:
         )
         st.page_link("pages/desk.py", label="Draw dialogues", icon=":material/arrow_forward:")
         return
-    design = _pick(designs)
+    left, right = st.columns([3, 5], vertical_alignment="center")
+    with left:
+        design = _pick(designs)
     found = _conflicts(design)
     open_ = sum(conflict.open for conflict in found)
     if not found:
@@ -40,7 +42,7 @@ def show() -> None:
             icon=":material/handshake:",
         )
         return
-    st.caption(f"{text.plural(open_, 'conflict')} open, {len(found) - open_} settled.")
+    right.caption(f"{text.plural(open_, 'conflict')} open, {len(found) - open_} settled.")
     _body(design, found, person)
 
 
@@ -53,6 +55,7 @@ def _pick(designs: list[ReviewDesign]) -> ReviewDesign:
         "Design",
         list(by_id),
         key=key,
+        label_visibility="collapsed",
         format_func=lambda i: by_id[i].name,
         on_change=lambda: state.put(design=str(st.session_state[key])),
     )

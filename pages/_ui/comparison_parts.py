@@ -13,7 +13,9 @@ import streamlit as st
 from core.comparison import MULTI_DOMAIN, Comparison
 from core.export_tables import defused
 from core.ports import Study
+from core.published import load_published
 from pages._ui import charts, frame, text
+from pages._ui.published_chart import published_chart
 
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 _COLUMNS = (
@@ -56,6 +58,24 @@ def show_arms(study: Study, part: Comparison) -> None:
         _draw(study, figure, "compare.differences", "Difference of each arm to the baseline")
         for row in part.differences:
             st.caption(text.escape_md(text.what_is_estimated(row)))
+
+
+def show_published(part: Comparison) -> None:
+    """A switch for what others published on this dimension, apart from the study's own."""
+    dimension = part.rows[0].dimension
+    table = load_published()
+    if dimension not in table.dimensions:
+        return
+    label = f"Show published results of {table.title} (not ours)"
+    if not st.toggle(label, key="compare.published"):
+        return
+    figure = published_chart(table, dimension, ends=part.ends[dimension], dark=dark())
+    st.plotly_chart(
+        figure, key="compare.published_chart", theme=None, config=_CONFIG, alt=table.label
+    )
+    said = (f"{table.label}. {table.source}", f"Judge: {table.judge}.", *table.caveats)
+    for line in said:
+        st.caption(text.escape_md(line, one_line=True))
 
 
 def show_distribution(study: Study, part: Comparison) -> None:

@@ -26,7 +26,10 @@ SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("agreement", "Agreement", ":material/handshake:"),
         ("adjudicate", "Adjudicate", ":material/gavel:"),
     ),
-    "Findings": (("compare", "Compare", ":material/bar_chart:"),),
+    "Findings": (
+        ("compare", "Compare", ":material/bar_chart:"),
+        ("report", "Report", ":material/description:"),
+    ),
     "Set up": (
         ("data", "Data", ":material/database:"),
         ("settings", "Settings", ":material/settings:"),
@@ -50,7 +53,8 @@ def navigate() -> None:
         ]
         for section, entries in SECTIONS.items()
     }
-    chosen = st.navigation(pages)
+    presenting = "present" in st.query_params
+    chosen = st.navigation(pages, position="hidden" if presenting else "sidebar")
     st.logo("assets/logo.svg", size="large")
     st.session_state[_FRAMED] = True
     try:

@@ -37,16 +37,26 @@ def escape_md(text: str, *, one_line: bool = False) -> str:
     of it. Line breaks and indentation stay, or with `one_line` become single spaces. Control
     and direction characters are dropped.
     """
-    clean = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    lines = plain_lines(text)
     if one_line:
-        return _escape_line(" ".join(clean.split()))
-    return "  \n".join(_escape_line(line) for line in clean.split("\n"))
+        return _escape_line(" ".join(" ".join(lines).split()))
+    return "  \n".join(_escape_line(line) for line in lines)
 
 
 def escape_chart(text: str) -> str:
     """Make `text` inert in a chart: Plotly reads a little HTML, and formulas between dollars."""
     clean = " ".join(_CONTROL.sub("", text).split())
     return html.escape(clean, quote=False).replace("$", "&#36;")
+
+
+def escape_html(text: str) -> str:
+    """Make `text` inert in a document of ours, in an attribute too; line breaks stay."""
+    return html.escape("\n".join(plain_lines(text)), quote=True)
+
+
+def plain_lines(text: str) -> list[str]:
+    """The lines of `text` without control and direction characters."""
+    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
 
 
 def _escape_line(line: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -11,8 +11,8 @@ import streamlit as st
 
 from core.types import Message, Role
 from pages._ui import plain, text
+from pages._ui.turns import ROLES, numbered
 
-ROLES = {Role.USER: "User", Role.ASSISTANT: "Assistant"}
 _ICONS = {Role.USER: ":material/person:", Role.ASSISTANT: ":material/assistant:"}
 _INDENT, _WIDTH = 1, 9
 _JOINER = "\u2060"  # invisible
@@ -20,14 +20,6 @@ _IMAGE = re.compile(r"!(?=\[)")
 _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.DOTALL)
 _OURS = re.compile(r":(?=[\w+-]+(?:[:\[/]))")  # icons, colours, emoji: no chat window's markdown
 _HEADING = re.compile(r"^#{1,4}(?=\s)", re.MULTILINE)
-
-
-def numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message]]:
-    """Each message with its turn; a turn begins with the user's message."""
-    turn = 0
-    for message in messages:
-        turn += message.role is Role.USER
-        yield max(turn, 1), message
 
 
 def show(

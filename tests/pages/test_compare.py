@@ -202,3 +202,18 @@ def test_broken_setting_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch)
     app = open_page("compare")
     assert not app.exception
     assert len(app.error) == 1
+
+
+def test_published_results_are_off_until_wanted_and_labelled_as_not_ours() -> None:
+    fill()
+    app = open_page("compare")
+    assert len(figures(app)) == 2
+    app.toggle(key="compare.published").set_value(True).run()
+    assert no_fault(app)
+    theirs = figures(app)[-1]
+    assert len(figures(app)) == 3
+    assert "Claude 3 Sonnet" in words(theirs)
+    assert "not measured by Rapport" in words(theirs)
+    assert {round(x, 2) for d in theirs["data"] for x in d["x"]} >= {2.13, 2.59, 2.01}
+    assert any("Taken second" in m for m in marked(app))
+    assert "Claude" not in words(figures(app)[0])

@@ -44,12 +44,15 @@ def fill_study(
     personas: int = 20,
     arms: Sequence[str] = ("attentive", "forgetful"),
     value: Callable[[int, str], int | None] = lambda i, _: 1 + i % 4,
+    dataset: str = "sample",
 ) -> list[Dialogue]:
     """One judged dialogue of each persona with each arm; `value` is what the judge says."""
-    fill_dataset(store)
+    fill_dataset(store, dataset)
     store.add_study(make_study())
     units = [
-        make_unit(make_ref(f"user{i}"), arm=make_arm(arm)) for i in range(personas) for arm in arms
+        make_unit(make_ref(f"user{i}", dataset=dataset), arm=make_arm(arm))
+        for i in range(personas)
+        for arm in arms
     ]
     store.add_units(units)
     dialogues = [make_dialogue_of(unit) for unit in units]

@@ -188,13 +188,13 @@ def test_weights_must_be_above_zero_and_one_for_each_row(weights):
 # --- clusters -------------------------------------------------------------------------------
 
 
-def test_few_personas_are_said_and_get_the_percentile_interval():
+def test_few_personas_are_said_and_get_the_interval_of_the_jackknife():
     judge, human = unfolded(ORDINAL, range(1, 6))
     persona = np.arange(40) % 8
     found = judge_agreement(judge, human, categories=range(1, 6), cluster=persona)
     assert found.n_clusters == 8
     assert found.kappa.warnings == ("only 8 personas",)
-    assert found.kappa.method == "quadratic kappa, cluster percentile"
+    assert found.kappa.method == "quadratic kappa, cluster jackknife"
     assert of_table(ORDINAL, range(1, 6)).kappa.method == "quadratic kappa, cluster BCa"
 
 
