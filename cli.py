@@ -23,6 +23,7 @@ from typing import Annotated, Any
 import typer
 
 from cli_labels import commands as label_commands
+from cli_report import add_report
 from core.clock import now
 from core.errors import (
     AppError,
@@ -639,33 +640,7 @@ def export(
     _put(value, as_json, lambda v: f"{v['files']:,} files written to {to}.")
 
 
-@app.command()
-def report(
-    study: Annotated[str | None, typer.Argument(help="A study's name.")] = None,
-    to: Annotated[Path | None, typer.Option("--to", help="The file to write.")] = None,
-    form: Annotated[str, typer.Option("--as", help="html, markdown or latex.")] = "html",
-    baseline: Annotated[str | None, typer.Option(help="Arm that others are held against.")] = None,
-    check: Annotated[Path | None, typer.Option("--check", help="A report in HTML.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Write a study's report, or say which claims of one the stored rows still support."""
-    from core.report_check import checked_words, read_report
-    from pages._ui.report_files import write_report
-
-    if check is not None:
-        with _store(_settings()) as store:
-            found = read_report(check, store)
-        _put(found.to_dict(), as_json, lambda _: checked_words(found))
-        raise typer.Exit(0 if found.ok else 1)
-    if study is None or to is None:
-        raise StudyError("Name a study and a file: `python cli.py report STUDY --to FILE.html`.")
-    settings = _settings()
-    with _store(settings) as store:
-        made = write_report(store.get_study(study), store, settings, to, form, baseline)
-    value = {"study": study, "to": str(to), "form": form, "claims": len(made.claims)}
-    _put(value, as_json, lambda v: f"{v['claims']:,} claims written to {to}.")
-
-
+add_report(app, lambda: _store(_settings()), _settings, _put)
 app.add_typer(label_commands(lambda: _store(_settings()), _put), name="labels")
 
 if __name__ == "__main__":

@@ -74,8 +74,7 @@ def test_no_page_makes_markup_of_text() -> None:
 
 def test_storage_changes_only_what_may_change() -> None:
     """Updates are for work in progress and datasets; what was measured is only added."""
-    changing = {"STUDY", "UNIT", "DATASET", "OPEN_CALL", "SPENDING", "WAITING"}
-    changing.add("ASSIGNMENT")  # who has what before them, and ratings in the making
+    changing = {"STUDY", "UNIT", "DATASET", "OPEN_CALL", "SPENDING", "WAITING", "ASSIGNMENT"}
     for path in (ROOT / "storage").glob("*.py"):
         for table in re.findall(r"sa\.(?:update|delete)\((\w+)\)", read(path)):
             assert table in changing, f"{path.name}: {table}"

@@ -18,6 +18,7 @@ from core.errors import AppError
 from core.review_queue import QUICK_SECONDS, DeskItem, Given, Queue
 from core.review_types import Assignment
 from pages._ui import desk_fault, text, transcript
+from pages._ui.turns import numbered
 
 CANNOT = (
     "it breaks off",
@@ -230,7 +231,7 @@ def _move(queue: Queue, assignment: Assignment, place: int) -> None:
 def _turns(
     queue: Queue, assignment: Assignment, item: DeskItem, dimension: str, draft: Draft
 ) -> None:
-    last = max((turn for turn, _ in transcript.numbered(item.messages)), default=1)
+    last = max((turn for turn, _ in numbered(item.messages)), default=1)
     at = min(max(draft["turn"], 1), last)
     marked = sorted(draft["marks"].get(dimension, []))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
