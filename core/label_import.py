@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from core.assets import Rubric, list_rubrics, load_rubric
-from core.errors import AssetError, NotFound, SourceError
+from core.errors import AlreadyDecided, AssetError, NotFound, SourceError
 from core.label_rows import ReadLabel, item_id, key_of
 from core.review_ports import ReviewingStore
 from core.review_types import (
@@ -99,6 +99,7 @@ class _Import:
     _groups: dict[tuple[str, str], list[ReadLabel]] = field(default_factory=dict)
     _dialogues: dict[str, Dialogue | None] = field(default_factory=dict)
     _places: dict[str, Mapping[str, _Place]] = field(default_factory=dict)
+    _held: dict[str, dict[tuple[str, str], Assignment]] = field(default_factory=dict)
 
     # --- checking -----------------------------------------------------------------------------
 
@@ -164,9 +165,21 @@ class _Import:
                 of_design.append(label)
         for of_design in filter(None, fitting.values()):
             if not self._add_drawn(person, of_design):
-                self.not_drawn["no place of its item was free"] += len(of_design)
-                others += of_design
-        self._store(others, dialogue_id, "", Reason.IMPORTED, None)
+                left = self._still_new(dialogue_id, of_design)
+                if left:
+                    self.not_drawn["no place of its item was free"] += len(left)
+                others += left
+        if others and not self._store(others, dialogue_id, "", Reason.IMPORTED, None):
+            left = self._still_new(dialogue_id, others)
+            self.left_out["somebody else brought it in just now; try again"] += len(left)
+
+    def _still_new(self, dialogue_id: str, labels: Sequence[ReadLabel]) -> list[ReadLabel]:
+        """Those that another import of the same has not stored in the meantime."""
+        stored = self.store.list_annotations(dialogue_id=dialogue_id)
+        known = {key_of(row) for row in stored if row.act is Act.RATED}
+        left = [label for label in labels if label.key not in known]
+        self.here += len(labels) - len(left)
+        return left
 
     def _add_drawn(self, person: str, labels: Sequence[ReadLabel]) -> bool:
         """Store labels in the place that the design has for them; False when none is free."""
@@ -177,22 +190,30 @@ class _Import:
             return False
         reason = Reason.OVERLAP if slot else Reason.DESIGN
         root, dialogue_id = place.design.root_id, place.item.dialogue_id
-        self._store(labels, dialogue_id, root, reason, Work.DONE)
+        if not self._store(labels, dialogue_id, root, reason, Work.DONE):
+            return False
         self.drawn += len(labels)
         return True
 
     def _slot(self, person: str, place: _Place, labels: Sequence[ReadLabel]) -> int | None:
         """The place that this person has open on the dialogue, or one that is free."""
         root, dialogue_id = place.design.root_id, place.item.dialogue_id
-        for mine in self.store.list_assignments(root):
-            if mine.dialogue_id == dialogue_id and mine.annotator == person:
-                return mine.slot if mine.work is Work.OPEN else None
+        mine = self._held_by(person, root, dialogue_id)
         opened = min(_opened(label) for label in labels)
-        for slot in range(1 + int(place.item.doubled)):
+        for slot in () if mine else range(1 + int(place.item.doubled)):
             wish = Assignment(root, dialogue_id, slot, person, Work.OPEN, 0, opened)
             if self.store.reserve(wish):
                 return slot
-        return None
+        if mine is None:  # perhaps it is this person who came between, by another import
+            del self._held[root]
+            mine = self._held_by(person, root, dialogue_id)
+        return mine.slot if mine and mine.work is Work.OPEN else None
+
+    def _held_by(self, person: str, root: str, dialogue_id: str) -> Assignment | None:
+        if root not in self._held:
+            held = self.store.list_assignments(root)
+            self._held[root] = {(a.dialogue_id, a.annotator): a for a in held}
+        return self._held[root].get((dialogue_id, person))
 
     def _has_seen(self, person: str, dialogue_id: str, stored: Sequence[Annotation]) -> bool:
         """Whether a judge was shown to this person on this dialogue here."""
@@ -208,14 +229,19 @@ class _Import:
         root_id: str,
         reason: Reason,
         then: Work | None,
-    ) -> None:
+    ) -> bool:
+        """Store them whole; False when some of it has come in by another way."""
         rows = [
             row
             for label in labels
             for row in _acts(label, dialogue_id, root_id, reason, self.source)
         ]
-        self.store.add_annotations(rows, then=then)
+        try:
+            self.store.add_annotations(rows, then=then)
+        except AlreadyDecided:
+            return False
         self.added += len(labels)
+        return True
 
 
 def _places(design_id: str, store: ReviewingStore) -> Mapping[str, _Place]:

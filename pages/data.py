@@ -7,7 +7,16 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.types import Dataset
-from pages._ui import frame, import_panel, import_report, state, tables, text, wiring
+from pages._ui import (
+    frame,
+    import_panel,
+    import_report,
+    labels_panel,
+    state,
+    tables,
+    text,
+    wiring,
+)
 
 _KINDS = {"personalens": "PersonaLens"}
 
@@ -60,3 +69,4 @@ import_panel.show()
 if chosen is None:
     st.subheader("What imports found", anchor=False)
     import_report.pick(wiring.store().list_import_reports(), first=None)
+labels_panel.show()

@@ -11,6 +11,7 @@ import yaml
 import cli
 from core import types
 from core.settings import settings_table
+from pages._ui.desk_view import KEYS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -57,6 +58,26 @@ def test_both_commands_of_the_readme_are_in_the_makefile() -> None:
 def test_every_file_that_the_readme_links_to_exists() -> None:
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_the_guide_for_annotators_has_the_keys_of_the_desk() -> None:
+    guide = (ROOT / "docs" / "annotating.md").read_text(encoding="utf-8")
+    rows = [re.findall(r"^\| (.+?) \| (.+?) \|$", text, re.MULTILINE) for text in (KEYS, guide)]
+    assert len(rows[0]) > 8
+    for (key, does), (known, told) in zip(*rows, strict=True):
+        assert key == known
+        assert told.startswith(does)
+
+
+def test_commands_and_options_of_the_page_on_labels_exist() -> None:
+    labels = typer.main.get_command(cli.app).commands["labels"]  # type: ignore[attr-defined]
+    lines = re.findall(
+        r"cli\.py labels (\w+)(.*)", (ROOT / "docs" / "labels.md").read_text("utf-8")
+    )
+    assert {name for name, _ in lines} == {"export", "import"}
+    for name, rest in lines:
+        known = {option for p in labels.commands[name].params for option in p.opts}
+        assert set(re.findall(r"--[a-z][a-z-]*", rest)) <= known, (name, rest)
 
 
 def test_every_noun_of_the_core_is_in_the_glossary() -> None:

@@ -91,7 +91,7 @@ def _form(query: Query, raters: list[Rater]) -> None:
 
 def _rater_label(rater: Rater) -> str:
     name = text.dimension_label(rater.dimension)
-    return f"{name}, {rater.instrument} ({text.count(rater.judgements)})"
+    return f"{name} ({text.count(rater.judgements)}), {rater.instrument}"
 
 
 def _values(dimension: str) -> list[Given]:
@@ -120,7 +120,8 @@ def _previewed(plan: BulkPlan) -> None:
     st.markdown(text.escape_md(sentence(plan)))
     if not plan.rows:
         return
-    rows = [_row(plan, row) for row in plan.rows[:_LISTED]]
+    turns = any(row.judgement.turn is not None for row in plan.rows)
+    rows = [_row(plan, row, turns) for row in plan.rows[:_LISTED]]
     st.dataframe(
         rows,
         key="dialogues.bulk.rows",
@@ -157,11 +158,11 @@ def _value(plan: BulkPlan, value: int | None) -> str:
     return "no value" if value is None else text.value_label(plan.dimension, value)
 
 
-def _row(plan: BulkPlan, row: BulkRow) -> dict[str, object]:
+def _row(plan: BulkPlan, row: BulkRow, turns: bool) -> dict[str, object]:
     last = row.force.override
     return {
         "Dialogue": row.judgement.dialogue_id,
-        "Turn": row.judgement.turn,
+        **({"Turn": row.judgement.turn} if turns else {}),
         "Judge": _value(plan, row.judgement.value),
         "In force": _value(plan, row.force.value),
         "Set by": last.author if last else "judge",

@@ -6,6 +6,7 @@ import csv
 import json
 import string
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -18,10 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import AppError, SourceError, StudyError
-from core.export_tables import as_it_was, defused
-from core.label_files import FORMS, Form, export_labels, import_label_file
+from core.export_tables import as_it_was, csv_file, defused, frame_of, parquet_file
+from core.files import Folder
+from core.label_files import FORMS, Form, export_labels, import_label_file, read_label_file
 from core.label_import import ImportedLabels
-from core.label_rows import item_id
+from core.label_rows import COLUMNS, item_id
 from core.labels import annotation_rows, evidence, standing
 from core.ports import Finished, Study
 from core.review_designs import Wish, extend, store_draw
@@ -556,6 +558,55 @@ def test_an_item_says_nothing_of_its_dialogue() -> None:
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_cell_comes_back_as_it_was(text: str) -> None:
     assert as_it_was(defused(text)) == text
+
+
+@given(
+    note=st.text(max_size=60), why=st.text(alphabet="'=+-@\t\r\n\x00\u202e\u2028x,\"", max_size=9)
+)
+@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_any_words_come_back_from_a_table(
+    tmp_path_factory: pytest.TempPathFactory, form: Form, note: str, why: str
+) -> None:
+    row = dict.fromkeys(COLUMNS) | {
+        "dialogue_id": "d1",
+        "dimension": "personalization",
+        "annotator": "Ana",
+        "value_before_reveal": 3,
+        "submitted_at": NOW.isoformat(),
+        "note": note,
+        "why": why,
+    }
+    folder = Folder(tmp_path_factory.mktemp("words"))
+    open_table = csv_file if form == "csv" else parquet_file
+    with open_table(folder, f"labels.{form}", COLUMNS) as add:
+        add(frame_of([row], COLUMNS))
+    (label,), _, _ = read_label_file(folder.written[0], form=None, people={}, at=None)
+    assert (label.note, label.why) == (note, why)
+
+
+@pytest.fixture
+def either(store: SqlStore) -> World:
+    """The same dialogues and draw on each engine, where nobody has labelled."""
+    other = World(store, "c")
+    other.draw(overlap=0.5)
+    return other
+
+
+def test_two_imports_at_once_fill_each_place_once_on_either_engine(
+    either: World, tmp_path: Path
+) -> None:
+    made = open_store(f"sqlite:///{tmp_path / 'first.db'}")
+    world = World(made)
+    filled(world)
+    world.export(tmp_path / "out", "csv")
+    expected = world.labels()
+    made.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        came = list(pool.map(lambda _: either.bring(tmp_path / "out" / "labels.csv"), range(4)))
+    assert either.labels() == expected
+    assert sum(one.added for one in came) == len(expected)
 
 
 def test_times_with_any_zone_are_the_same_moment(world: World, tmp_path: Path) -> None:
