@@ -666,8 +666,8 @@ def check(
     spec = ModelSpec(model, api_base or settings.api_base)
     with _store(settings) as store:
         answers = LitellmModel(settings)
-        if not spec.scripted:
-            answers.check(spec)
+        if complaint := answers.check(spec):
+            raise StudyError(complaint)
         found = check_judge(spec, store, answers, rubric=rubric, personas=personas, probes=probes)
     _put(check_object(found), as_json, lambda _: check_words(found))
     raise typer.Exit(0 if found.passed else 1)

@@ -55,7 +55,7 @@ _FILLER = (
     " do let me know whenever there is anything else that you would like me to look at or explain."
 )
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, slots=True)
