@@ -11,6 +11,7 @@ from core.judge import prompt_for
 from core.judging import scenario_of
 from core.parties.make import SCRIPTED_JUDGE
 from core.rubric_drafts import Draft, begin, diff, read_draft, save
+from core.rubric_replay import change_words, what_changed
 from core.types import Dialogue, Judgement
 from pages._ui import errors, frame, text, transcript, wiring
 from pages._ui.model_picker import Picker
@@ -34,6 +35,8 @@ def show() -> None:
         st.info(text.escape_md(str(error)), icon=":material/edit_note:")
         return
     st.code("\n".join(diff(draft)), language="diff", wrap_lines=True)
+    change = what_changed(newest[name], draft.rubric)
+    st.markdown(text.escape_md(change_words(change), one_line=True))
     dialogues = pick_dialogues(wiring.store())
     with st.expander("The exact prompt", key="judges.prompt"):
         _show_prompt(draft.rubric, dialogues)
