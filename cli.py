@@ -643,5 +643,35 @@ def export(
 add_report(app, lambda: _store(_settings()), _settings, _put)
 app.add_typer(label_commands(lambda: _store(_settings()), _put), name="labels")
 
+judges = typer.Typer(no_args_is_help=True, help="Check and compare judges.")
+app.add_typer(judges, name="judges")
+
+
+@judges.command()
+def check(
+    model: Annotated[str, typer.Argument(help="scripted/judge or a litellm model.")],
+    rubric: Annotated[str, typer.Option(help="NAME or NAME@VERSION.")] = "personalization",
+    personas: Annotated[int, typer.Option(min=2, help="How many of the sample's.")] = 12,
+    probes: Annotated[bool, typer.Option("--probes", help="Length, repeating, order.")] = False,
+    api_base: Annotated[str | None, typer.Option(help="Base URL of the judge's API.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Let a judge rate scripted assistants of known quality; it passes or fails, with numbers."""
+    from core.known_groups import check_judge
+    from core.known_groups_words import check_object, check_words
+    from core.models.litellm_model import LitellmModel
+    from core.types import ModelSpec
+
+    settings = _settings()
+    spec = ModelSpec(model, api_base or settings.api_base)
+    with _store(settings) as store:
+        answers = LitellmModel(settings)
+        if complaint := answers.check(spec):
+            raise StudyError(complaint)
+        found = check_judge(spec, store, answers, rubric=rubric, personas=personas, probes=probes)
+    _put(check_object(found), as_json, lambda _: check_words(found))
+    raise typer.Exit(0 if found.passed else 1)
+
+
 if __name__ == "__main__":
     main()

@@ -324,6 +324,13 @@ def _read_rubric(path: Path) -> Rubric:
 
 # --- files ------------------------------------------------------------------------------------
 
+
+def forget_files() -> None:
+    """Look again which files there are: one was added."""
+    _prompt_files.cache_clear()
+    _rubric_files.cache_clear()
+
+
 M = TypeVar("M", bound=BaseModel)
 
 

@@ -81,13 +81,14 @@ def make_report(
 
     Raises `StudyError` when nothing of it has been judged.
     """
-    ledger = build_ledger(study, store, baseline=baseline, annotations=annotations)
+    ratings = store.ratings(study.id)
+    ledger = build_ledger(study, store, baseline=baseline, annotations=annotations, ratings=ratings)
     if not ledger.comparison.rows:
         raise StudyError(
             f"No dialogue of {study.name} has been judged, so there is nothing to report; judge "
             f"them with `python cli.py judge {study.name} --rubric personalization --judge MODEL`."
         )
-    examples = find_examples(store.ratings(study.id), ledger.comparison, store)
+    examples = find_examples(ratings, ledger.comparison, store)
     ledger = replace(ledger, claims=ledger.claims + distinct_claims(examples))
     return Report(
         ledger=ledger,

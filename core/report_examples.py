@@ -1,4 +1,4 @@
-"""Three dialogues for each finding: the clearest for it, a typical one, the clearest against.
+"""Three dialogues for each finding: the clearest for it, a typical one, the one least like it.
 
 They are chosen by rule from the scenarios that both arms have, so that nobody picks the ones
 that please: the largest and the smallest difference, and the one nearest to the mean.
@@ -19,7 +19,7 @@ from core.types import Dialogue, Judgement
 if TYPE_CHECKING:
     import pandas as pd
 
-FOR, TYPICAL, AGAINST = "clearest for it", "typical", "clearest against it"
+FOR, TYPICAL, AGAINST = "clearest for it", "typical", "least like it"
 HIGH, MIDDLE, LOW = "highest", "in the middle", "lowest"
 
 

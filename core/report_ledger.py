@@ -91,13 +91,15 @@ def build_ledger(
     *,
     baseline: str | None = None,
     annotations: pd.DataFrame | None = None,
+    ratings: pd.DataFrame | None = None,
 ) -> Ledger:
-    """Make every claim about a study from what is stored.
+    """Make every claim about a study from what is stored (`ratings`, where they are read already).
 
     `annotations` is a table of people's labels (`core.agreement_rows.COLUMNS`), where there are
     any; agreement is claimed for each dimension and instrument in it.
     """
-    ratings = store.ratings(study.id)
+    if ratings is None:
+        ratings = store.ratings(study.id)
     arms = arms_of(study, store.list_arms(study.id))
     comparison = compare(ratings, arms=arms, baseline=baseline)
     behind = _Behind.of(ratings)

@@ -55,7 +55,7 @@ def test_page_is_short(page: Path) -> None:
 @pytest.mark.parametrize("path", CODE, ids=lambda p: str(p.relative_to(ROOT)))
 def test_module_is_no_longer_than_a_person_reads(path: Path) -> None:
     # Two are lists by nature: the nouns, and the commands with their options.
-    most = {"types.py": 560, "cli.py": 660}.get(path.name, 400)
+    most = {"types.py": 560, "cli.py": 700}.get(path.name, 400)
     assert len(read(path).splitlines()) <= most
 
 

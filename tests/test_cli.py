@@ -359,3 +359,13 @@ def test_report_without_a_study_or_file_is_wrong_use(run: Run, tmp_path: Path) -
         ran = run("report", *arguments)
         assert ran.code == 2
         assert len(ran.err.strip().splitlines()) == 1
+
+
+def test_judge_is_checked_by_the_controls(run: Run) -> None:
+    checked = run("judges", "check", "scripted/judge", "--personas", "8", "--json")
+    assert checked.code == 0
+    assert checked.json["passed"] is True
+    assert {"name", "passed", "said", "estimate", "lo", "hi", "n"} <= set(checked.json["checks"][0])
+    refused = run("judges", "check", "scripted/nobody")
+    assert refused.code == 2
+    assert len(refused.err.strip().splitlines()) == 1

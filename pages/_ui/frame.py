@@ -28,6 +28,7 @@ SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "Findings": (
         ("compare", "Compare", ":material/bar_chart:"),
+        ("judges", "Judges", ":material/gavel:"),
         ("report", "Report", ":material/description:"),
     ),
     "Set up": (

@@ -119,7 +119,7 @@ def present(report: Report) -> None:
     spec = report.study.spec
     asked = spec.question if spec and spec.question else text.dimension_question(part.dimension)
     st.title(_md(asked), anchor=False)
-    st.subheader(_md(words.headline(part)), anchor=False)
+    st.header(_md(words.headline(part)), anchor=False)
     name = "differences" if part.comparison.differences else "arms"
     figure = enlarged(_figures(part)[name], _LARGER)
     st.plotly_chart(figure, key="report.presented", theme=None, config=_PLAIN)

@@ -19,6 +19,7 @@ from core.report_examples import AGAINST, FOR, TYPICAL
 from core.report_ledger import hash_lines
 from core.settings import Settings
 from pages._ui.report_files import FORMS, document, write_report
+from pages._ui.report_paper import escape_tex
 from tests.builders import NOW, make_study
 from tests.support.annotations import annotations
 from tests.support.app import own_store
@@ -211,3 +212,24 @@ def test_wrong_form_baseline_and_folder_are_refused(store: Any, tmp_path: Path) 
         write_report(study, store, settings, tmp_path / "r", "html", "nobody")
     with pytest.raises(StudyError, match="is a folder"):
         write_report(study, store, settings, tmp_path, "html")
+
+
+def test_report_of_one_engine_holds_on_the_other(store: Any, blank_postgres_url: str) -> None:
+    from storage.copy import copy_database
+    from storage.store import open_store
+
+    html = html_of(store)
+    copy_database(Settings.from_env().database_url, blank_postgres_url)
+    copied = open_store(blank_postgres_url)
+    try:
+        found = check_report(html, copied)
+    finally:
+        copied.close()
+    assert found.ok, checked_words(found)
+
+
+def test_text_in_latex_is_no_command() -> None:
+    assert escape_tex("\\input{x} 5% & a_b $ #1 ~ ^\n<é>") == (
+        r"\textbackslash{}input\{x\} 5\% \& a\_b \$ \#1 \textasciitilde{} \textasciicircum{} "
+        r"\textless{}é\textgreater{}"
+    )
