@@ -6,16 +6,18 @@ them, or averaged into a panel, which is an instrument of its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.agreement_rows import Item, blind_labels, of_instrument
 from core.comparison import Ends
 from core.errors import StudyError
 from core.numerals import number
-from core.stats.drift import Equivalence, equivalent
+from core.stats.drift import Drift, Equivalence, equivalent, judge_drift
 from core.stats.paired import paired_diff
-from core.stats.types import PairedDiff, TooFewClusters
+from core.stats.types import PairedDiff, ShapeError, TooFewClusters
 from core.types import digest
 
 if TYPE_CHECKING:
@@ -102,6 +104,53 @@ def shift_words(shift: Shift) -> str:
         f"{shift.new} scores {size} points {word} than {shift.old} ({reach}; {basis}); "
         f"{ends[shift.verdict]}."
     )
+
+
+def drift_from_people(
+    annotations: pd.DataFrame, dimension: str, old: str, new: str, *, margin: float
+) -> Drift:
+    """Two instruments against each other and against blind labels of the same dialogues.
+
+    `annotations` has the columns of `core.agreement_rows.COLUMNS`; only labels that are evidence
+    count, several of one dialogue by their mean. Raises `StudyError` when too little was
+    labelled and scored by both.
+    """
+    before, after = (
+        _labelled(annotations, dimension, instrument_id) for instrument_id in (old, new)
+    )
+    shared = [item for item in before if item in after]
+    try:
+        return judge_drift(
+            [before[item][0] for item in shared],
+            [after[item][0] for item in shared],
+            [before[item][1] for item in shared],
+            cluster=[item.persona_id for item in shared],
+            margin=margin,
+        )
+    except (TooFewClusters, ShapeError):
+        raise StudyError(
+            "Too few blind labels lie beside values of both instruments; label more of what both "
+            "have rated."
+        ) from None
+
+
+def _labelled(
+    annotations: pd.DataFrame, dimension: str, instrument_id: str
+) -> dict[Item, tuple[float, float]]:
+    """The judge's value and the mean of people's labels, of each item that has both."""
+    part, _ = of_instrument(annotations, dimension, instrument_id)
+    labels = blind_labels(part)
+    sums: dict[Item, list[float]] = {}
+    judge: dict[Item, float] = {}
+    for place, value, said in zip(labels.item, labels.value, labels.judge, strict=True):
+        item = labels.items[int(place)]
+        sums.setdefault(item, []).append(float(value))
+        judge[item] = float(said)
+    return {
+        item: (judge[item], sum(values) / len(values))
+        for item, values in sums.items()
+        if not math.isnan(judge[item])
+    }
 
 
 def panel_ratings(ratings: pd.DataFrame, members: Sequence[str]) -> pd.DataFrame:

@@ -8,7 +8,14 @@ import pytest
 from core.compare import compare
 from core.comparison import Ends
 from core.errors import StudyError
-from core.instruments import instrument_shift, margin_of, panel_ratings, shift_words
+from core.instruments import (
+    drift_from_people,
+    instrument_shift,
+    margin_of,
+    panel_ratings,
+    shift_words,
+)
+from tests.support.annotations import annotations
 
 
 def ratings(**values: list[float]) -> pd.DataFrame:
@@ -96,3 +103,27 @@ def test_panel_needs_two_members_that_rated() -> None:
         panel_ratings(table, ["x", "x"])
     with pytest.raises(StudyError, match="Nothing was rated by y"):
         panel_ratings(table, ["x", "y"])
+
+
+def labelled(shift: float) -> pd.DataFrame:
+    """Sixty labelled dialogues, rated by an old judge and by one that is so much higher."""
+    old = annotations(instrument_id="old", instrument="old · naturalness@1")
+    new = old.assign(
+        instrument_id="new", instrument="new · naturalness@1", judge_value=old.judge_value + shift
+    )
+    return pd.concat([old, new], ignore_index=True)
+
+
+def test_drift_is_held_against_peoples_labels() -> None:
+    found = drift_from_people(labelled(1.0), "naturalness", "old", "new", margin=0.2)
+    assert found.verdict == "drift"
+    assert found.shift.estimate.n == 60
+    assert found.bias_new.est - found.bias_old.est == pytest.approx(1.0)
+    same = drift_from_people(labelled(0.0), "naturalness", "old", "new", margin=0.2)
+    assert same.verdict == "equivalent"
+
+
+def test_labels_that_are_no_evidence_do_not_enter_the_drift() -> None:
+    table = labelled(1.0).assign(reason="self_selected")
+    with pytest.raises(StudyError, match="Too few blind labels"):
+        drift_from_people(table, "naturalness", "old", "new", margin=0.2)
