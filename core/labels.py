@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.agreement_rows import COLUMNS
+from core.agreement_rows import COLUMNS, BoolArray
 from core.review_types import Act, Annotation, Reason, ReviewDesign, ReviewItem
 from core.stats.types import FloatArray
 
@@ -190,6 +190,8 @@ class Evidence:
     personas: tuple[str, ...]
     arms: tuple[str, ...]
     strata: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    selected: BoolArray
     pi: FloatArray
     judge: FloatArray
     human: FloatArray
@@ -223,6 +225,8 @@ def evidence(
         personas=tuple(known[item.dialogue_id].persona_id for item in items),
         arms=tuple(known[item.dialogue_id].arm for item in items),
         strata=tuple(item.stratum for item in items),
+        scenarios=tuple(known[item.dialogue_id].scenario for item in items),
+        selected=np.array([item.selected for item in items], dtype=bool),
         pi=np.array([item.pi for item in items]),
         judge=np.array([judge.get(item.dialogue_id, np.nan) for item in items], dtype=float),
         human=np.array([human.get(item.dialogue_id, np.nan) for item in items], dtype=float),

@@ -217,19 +217,15 @@ def _check(wish: Wish, frame: Sequence[Eligible]) -> None:
 
 def _key(wish: Wish, e: Eligible) -> str:
     """With pairs, all dialogues of a scenario share one number and are drawn together."""
-    return _scenario(e) if wish.method is Method.PAIRS else e.dialogue_id
-
-
-def _scenario(e: Eligible) -> str:
-    return f"{e.persona_id}:{e.task_id}:{e.repetition}"
+    return e.scenario if wish.method is Method.PAIRS else e.dialogue_id
 
 
 def _whole_scenarios(frame: Sequence[Eligible]) -> list[Eligible]:
     arms = {e.arm for e in frame}
     found: dict[str, set[str]] = {}
     for e in frame:
-        found.setdefault(_scenario(e), set()).add(e.arm)
-    return [e for e in frame if found[_scenario(e)] == arms]
+        found.setdefault(e.scenario, set()).add(e.arm)
+    return [e for e in frame if found[e.scenario] == arms]
 
 
 def _stratum(wish: Wish, e: Eligible) -> str:
@@ -269,7 +265,7 @@ def _equal(
 def _scenarios(
     wish: Wish, frame: Sequence[Eligible], numbers: FloatArray
 ) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    keys = [_scenario(e) for e in frame]
+    keys = [e.scenario for e in frame]
     arms = len({e.arm for e in frame})
     ranked = sorted(dict(zip(keys, numbers, strict=True)).items(), key=lambda pair: pair[1])
     n = max(1, wish.budget // arms)

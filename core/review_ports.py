@@ -35,6 +35,11 @@ class Eligible:
     domain: str
     values: Mapping[str, float | None]
 
+    @property
+    def scenario(self) -> str:
+        """What dialogues of different arms are paired by."""
+        return f"{self.persona_id}:{self.task_id}:{self.repetition}"
+
 
 class ReviewStore(Protocol):
     """Designs, assignments and labels. Raises `StoreError` when the database refuses."""

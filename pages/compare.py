@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._ui import comparison_parts, comparison_query, frame, text
+from pages._ui import comparison_parts, comparison_query, corrected_parts, frame, text
 
 frame.enter()
 st.title("Compare", anchor=False)
@@ -35,13 +35,18 @@ if baseline != one.baseline:
 part = comparison_query.pick_instrument(one, dimension)
 
 comparison_parts.say(study, part)
-arms, spread, domains, numbers = st.tabs(
-    ["Arms", "Distribution", "By domain", "Numbers"], key="compare.tab", on_change="rerun"
+arms, corrected, spread, domains, numbers = st.tabs(
+    ["Arms", "Corrected by people", "Distribution", "By domain", "Numbers"],
+    key="compare.tab",
+    on_change="rerun",
 )
 if arms.open:
     with arms:
         comparison_parts.show_arms(study, part)
         comparison_parts.show_published(part)
+if corrected.open:
+    with corrected:
+        corrected_parts.show(study, part)
 if spread.open:
     with spread:
         comparison_parts.show_distribution(study, part)
