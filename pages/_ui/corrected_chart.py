@@ -144,9 +144,9 @@ def _mark(
             showlegend=False,
         )
     )
-    headline = row.found is not None and _is_headline(row.found, kind)
-    if headline:
-        figure.add_annotation(value_note(found.est * scale, y, f"<b>{said}</b>", look))
+    if row.found is not None and _is_headline(row.found, kind):
+        note = value_note(max(found.est, hi or found.est) * scale, y, f"<b>{said}</b>", look)
+        figure.add_annotation(note | {"xanchor": "left", "xshift": 8, "yshift": 0})
 
 
 def _is_headline(found: CorrectedMean, kind: str) -> bool:

@@ -98,8 +98,8 @@ def _draw(found: Correction, instrument: str) -> None:
             figure, key="compare.corrected", theme=None, config=_CONFIG,
             alt="Each arm: corrected, people alone, judge alone",
         )  # fmt: skip
-    for gap in found.gaps:
-        st.markdown(text.escape_md(gap_words(gap, found.dimension, ends)))
+    for words in dict.fromkeys(gap_words(gap, found.dimension, ends) for gap in found.gaps):
+        st.markdown(text.escape_md(words))
     if any(gap.found is not None for gap in found.gaps):
         figure = gaps_chart(
             found.gaps, dimension=found.dimension, ends=ends, dark=comparison_parts.dark()
@@ -157,7 +157,7 @@ def gap_words(gap: CorrectedGap, dimension: str, ends: Ends) -> str:
     """The difference of an arm to the baseline, or why it is not corrected."""
     name = text.dimension_name(dimension)
     if gap.found is None:
-        return f"{gap.arm} against {gap.baseline}: {gap.why_not}."
+        return f"Differences to {gap.baseline}: {gap.why_not}."
     head = gap.found.headline
     lo, hi = limits(head)
     said = text.quantity(abs(head.est), lo, hi, verdict=ends.verdict)
