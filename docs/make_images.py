@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -18,11 +19,14 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser
 
+from core.clock import new_id, now
 from core.ports import DialogueFilter
+from core.review_designs import Wish, rubrics_of, store_draw
+from core.review_queue import Given, Queue
 from core.settings import Settings
 from core.shelf import Draft, write_draft
 from core.study_file import load_study
-from storage.store import open_store
+from storage.store import SqlStore, open_store
 from tests.support.web import ROOT, chromium, served_app
 
 IMAGES = Path(__file__).parent / "images"
@@ -73,8 +77,10 @@ def _prepare(data: Path, archive: Path | None) -> list[Shot]:
         study = store.list_studies()[0]
         longest = store.list_dialogues(DialogueFilter(study_id=study.id), order="turns", limit=1)[0]
         persona = longest.persona_id
+        design = _labelled(store, study.id)
     finally:
         store.close()
+    (data / "author.txt").write_text("reviewer", encoding="utf-8")
     return [
         Shot("home", "", {}, "Home"),
         Shot("personas", "personas", {"dataset": dataset}, "Personas"),
@@ -90,7 +96,12 @@ def _prepare(data: Path, archive: Path | None) -> list[Shot]:
         Shot("define", "studies", {"draft": _draft(data)}, "Save and launch"),
         Shot("dialogues", "dialogues", {"study": study.id}, "Dialogues"),
         Shot("dialogue", "dialogues", {"dialogue": longest.id}, persona),
+        Shot("desk", "desk", {"design": design}, "Cannot judge"),
+        Shot("agreement", "agreement", {"study": study.id}, "Judge and people"),
+        Shot("adjudicate", "adjudicate", {"design": design}, "Reviewer A"),
         Shot("compare", "compare", {"study": study.id}, "Compare"),
+        Shot("judges", "judges", {}, "Fit to use?"),
+        Shot("report", "report", {}, "Present this finding"),
         Shot("data", "data", {"dataset": dataset}, "Data"),
         Shot("settings", "settings", {}, "Settings"),
     ]
@@ -103,6 +114,27 @@ def _draft(data: Path) -> str:
     draft = Draft("5a3b1e00", text.replace("sample-study", "my-study"))
     write_draft(draft, settings)
     return draft.id
+
+
+def _labelled(store: SqlStore, study_id: str) -> str:
+    """Draw dialogues, and let two reviewers who waver say about what the judge says."""
+    chance = random.Random(3)
+    asked = Wish(
+        "first look", study_id, rubrics_of(["personalization"]), 90, 11, "reviewer", overlap=0.35
+    )
+    design = store_draw(asked, store, now=now, new_id=new_id)
+    for person, most in (("reviewer", 60), ("second reviewer", 50)):
+        queue = Queue(design, person, store, now, new_id)
+        for _ in range(most):
+            at = queue.current()
+            if at is None:
+                break
+            judge = queue.judged(at.dialogue_id)["personalization"].value or 1
+            value = min(4, max(1, judge + chance.choice((-1, 0, 0, 0, 1))))
+            given = Given(value, note="It asked for what it had been told.", marks=(1,))
+            queue.rate(at, {"personalization": given}, chance.uniform(20, 70))
+            queue.answer(at, {})
+    return design.root_id
 
 
 def _cli(data: Path, *args: str) -> None:

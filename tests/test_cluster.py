@@ -141,7 +141,7 @@ def test_study_is_complete_and_each_dialogue_there_once_though_a_machine_dies(
     cluster: Cluster, store: SqlStore, tmp_path: Path
 ) -> None:
     machines = {m.pid: m for m in (cluster.worker("one"), cluster.worker("two"))}
-    client = cluster.run(study_file(tmp_path, repetitions=5))
+    client = cluster.run(study_file(tmp_path, repetitions=9))
 
     def at_work() -> list[int]:
         """Process ids of runners that hold units."""
@@ -154,10 +154,10 @@ def test_study_is_complete_and_each_dialogue_there_once_though_a_machine_dies(
     assert client.wait(240) == 0, cluster.logs()[-4000:]
     assert "is gone" in cluster.log("client")
     progress = store.progress(study_of(store).id)
-    assert (progress.done, progress.owed, progress.state) == (600, 0, StudyState.DONE)
-    assert progress.judgements == 600
+    assert (progress.done, progress.owed, progress.state) == (1080, 0, StudyState.DONE)
+    assert progress.judgements == 1080
     units = units_of(store)
-    assert (len(units), max(units.values())) == (600, 1)
+    assert (len(units), max(units.values())) == (1080, 1)
 
 
 @pytest.mark.slow
