@@ -100,6 +100,7 @@ class Queue:
     store: ReviewingStore
     now: Callable[[], datetime]
     new_id: Callable[[], str]
+    drawn: Sequence[ReviewItem] | None = None  # read already: they never change
 
     def __post_init__(self) -> None:
         named = self.design.annotators
@@ -110,6 +111,13 @@ class Queue:
     def root_id(self) -> str:
         return self.design.root_id
 
+    @property
+    def items(self) -> Sequence[ReviewItem]:
+        """What was drawn."""
+        if self.drawn is not None:
+            return self.drawn
+        return self.store.list_items(self.design.id, selected=True)
+
     # --- what is before them ------------------------------------------------------------------
 
     def current(self) -> Assignment | None:
@@ -117,14 +125,13 @@ class Queue:
 
         Whoever comes back finds the dialogue that they left. What they skipped comes last.
         """
-        items = self.store.list_items(self.design.id, selected=True)
         assignments = self.store.list_assignments(self.root_id)
         mine = [a for a in assignments if a.annotator == self.annotator]
         left = [a for a in mine if a.work is not Work.DONE]
         at_hand = [a for a in left if a.later == 0 or a.work is Work.REVEALED]
         if at_hand:
             return min(at_hand, key=lambda a: (a.work is not Work.REVEALED, a.opened_at))
-        if new := self._reserve(items, assignments):
+        if new := self._reserve(self.items, assignments):
             return new
         return min(left, key=lambda a: a.later) if left else None
 
@@ -190,7 +197,7 @@ class Queue:
 
     def standing(self) -> Standing:
         """How far this person and all of them are."""
-        items = self.store.list_items(self.design.id, selected=True)
+        items = self.items
         assignments = self.store.list_assignments(self.root_id)
         done = [a for a in assignments if a.work is not Work.OPEN]
         mine = sum(a.annotator == self.annotator for a in done)
@@ -200,12 +207,8 @@ class Queue:
         return Standing(len(done), _slots(items), mine, share, self._pace())
 
     def _pace(self) -> float:
-        seconds = [
-            row.active_seconds
-            for row in self.store.list_annotations(root_id=self.root_id)
-            if row.annotator == self.annotator and row.act is Act.RATED
-        ]
-        usual = [s for s in seconds if 0 < s < LONGEST_SECONDS][-40:]
+        seconds = self.store.recent_seconds(self.root_id, self.annotator, limit=40)
+        usual = [s for s in seconds if 0 < s < LONGEST_SECONDS]
         return statistics.median(usual) if usual else TYPICAL_SECONDS
 
     def labels(self) -> list[Label]:
@@ -268,7 +271,7 @@ class Queue:
         What is not given stands as it was said.
         """
         rows = []
-        for label in self._of(assignment.dialogue_id):
+        for label in self.of(assignment.dialogue_id):
             stays = Given(label.value, label.cannot), After.KEEP
             said, why = values.get(label.dimension, stays)
             row = self._row(assignment, label.dimension, Act.AFTER, said, seen=True)
@@ -281,7 +284,7 @@ class Queue:
             replace(
                 self._row(assignment, label.dimension, Act.UNDONE, seen=True), supersedes=label.id
             )
-            for label in self._of(assignment.dialogue_id)
+            for label in self.of(assignment.dialogue_id)
         ]
         if not rows:
             raise StudyError("There is nothing to take back.")
@@ -310,8 +313,10 @@ class Queue:
         mine = (a for a in self.store.list_assignments(self.root_id))
         return next(a for a in mine if a.dialogue_id == newest and a.annotator == self.annotator)
 
-    def _of(self, dialogue_id: str) -> list[Label]:
-        return [label for label in self.labels() if label.dialogue_id == dialogue_id]
+    def of(self, dialogue_id: str) -> list[Label]:
+        """Their own labels of one dialogue in this design that stand."""
+        rows = self.store.list_annotations(root_id=self.root_id, dialogue_id=dialogue_id)
+        return [label for label in standing(rows) if label.annotator == self.annotator]
 
     def _row(
         self,
@@ -361,14 +366,16 @@ def _shares(
     for a in assignments:
         had.setdefault(a.dialogue_id, set()).add(a.annotator)
         taken.add((a.dialogue_id, a.slot))
+    rank = {name: n for n, name in enumerate(design.annotators)}
     found: dict[tuple[str, int], str] = {}
     for item in sorted(items, key=lambda item: (not item.doubled, item.prn)):
         people = had.setdefault(item.dialogue_id, set())
+        turn = int(item.prn * 2**32)  # who comes first among equals is drawn, too
         for slot in range(1 + item.doubled):
             free = [name for name in design.annotators if name not in people]
             if (item.dialogue_id, slot) in taken or not free:
                 continue
-            name = min(free, key=lambda n: (load[n], prn(design.seed, f"{n}:{item.dialogue_id}")))
+            name = min(free, key=lambda n: (load[n], (rank[n] + turn) % len(rank)))
             people.add(name)
             load[name] += 1
             found[item.dialogue_id, slot] = name

@@ -44,6 +44,7 @@ NEEDED = {
 _READS = ("get_", "find_", "list_", "count_", "iter_", "search_", "rated_", "stored_")
 _READERS = frozenset(
     {
+        "recent_seconds",
         *("revision", "ratings", "eligible", "progress", "vocabulary", "study_annotations"),
         *("arm_progress", "lease_holders", "lease_owners", "judgement_statuses", "past"),
         *("failure_kinds", "dialogues_without", "call_owners", "role_of", "close"),

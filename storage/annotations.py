@@ -58,6 +58,13 @@ class Annotations:
             query = query.where(ANNOTATION.c.dialogue_id == dialogue_id)
         return [_annotation_of(row) for row in self._db.rows(query)]
 
+    def recent_seconds(self, root_id: str, annotator: str, *, limit: int) -> list[float]:
+        """How long somebody's latest ratings took, the newest first."""
+        a = ANNOTATION.c
+        mine = (a.root_id == root_id, a.annotator == annotator, a.act == str(Act.RATED))
+        query = sa.select(a.active_seconds).where(*mine).order_by(a.seq.desc()).limit(limit)
+        return [float(row.active_seconds) for row in self._db.rows(query)]
+
     def study_annotations(self, study_id: str) -> list[Annotation]:
         """Those of every dialogue of a study, as they were stored."""
         query = sa.select(ANNOTATION).join(DIALOGUE, DIALOGUE.c.id == ANNOTATION.c.dialogue_id)

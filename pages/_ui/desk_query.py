@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import streamlit as st
+
 from core.clock import new_id, now
 from core.review_designs import latest
 from core.review_queue import Queue
-from core.review_types import ReviewDesign
+from core.review_types import ReviewDesign, ReviewItem
+from core.settings import Settings
 from pages._ui import wiring
 
 
@@ -17,4 +20,12 @@ def design(root_id: str) -> ReviewDesign | None:
 
 def queue_of(design: ReviewDesign, person: str) -> Queue:
     """Raises `StudyError` when the design names its annotators, and this is none of them."""
-    return Queue(design, person, wiring.reviews(), now, new_id)
+    drawn = _drawn(wiring.settings(), design.id)
+    return Queue(design, person, wiring.reviews(), now, new_id, drawn)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _drawn(settings: Settings, design_id: str) -> tuple[ReviewItem, ...]:
+    """What a design drew: stored once, and never changed."""
+    del settings
+    return tuple(wiring.reviews().list_items(design_id, selected=True))

@@ -30,11 +30,7 @@ def _form(queue: Queue, assignment: Assignment) -> None:
     if st.session_state.pop(desk_form.MOVED, False):
         st.rerun(scope="app")
     judged = queue.judged(assignment.dialogue_id)
-    mine = {
-        label.dimension: label
-        for label in queue.labels()
-        if label.dialogue_id == assignment.dialogue_id
-    }
+    mine = {label.dimension: label for label in queue.of(assignment.dialogue_id)}
     second = _second(assignment)
     differing = [n for n, j in judged.items() if n in mine and mine[n].value != j.value]
     open_ = [name for name in differing if name not in second]

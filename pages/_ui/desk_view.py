@@ -59,9 +59,10 @@ def show(root_id: str) -> None:
         _back()
         return
     assignment = queue.current()
-    _head(queue, queue.standing())
+    how_far = queue.standing()
+    _head(queue, how_far)
     if assignment is None:
-        _done(queue)
+        _done(how_far)
         return
     _body(queue, assignment)
 
@@ -136,8 +137,7 @@ def _body(queue: Queue, assignment: Assignment) -> None:
             desk_form.show(queue, assignment, item)
 
 
-def _done(queue: Queue) -> None:
-    standing = queue.standing()
+def _done(standing: Standing) -> None:
     if standing.done < standing.total:
         st.success(
             "Your part is done. What is left has been taken by others; you can take the last "
