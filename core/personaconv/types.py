@@ -113,13 +113,11 @@ class Thread:
     def comment(self, number: int) -> Comment:
         return self.comments[number - 1]
 
-    @cached_property
-    def ids(self) -> tuple[str, ...]:
-        """Ids by number: the post's, then `u1p1-c1`, its reply `u1p1-c1-c2`, and so on."""
-        ids = [self.id]
-        for comment in self.comments:
-            ids.append(f"{ids[comment.parent]}-c{comment.number}")
-        return tuple(ids)
+    def comment_id(self, number: int) -> str:
+        """The post's id for 0, then `u1p1-c1`, of its reply `u1p1-c1-c2`, and so on."""
+        if number == POST:
+            return self.id
+        return "-c".join([self.id, *(str(n) for n in (*self.path(number)[1:], number))])
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -176,6 +174,7 @@ class TargetRef:
     """A reply that may be asked about, light enough to hold every one of a dataset."""
 
     thread_id: str
+    comment_id: str
     number: int
     member: str
     domain: str

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from core.personaconv.cleaning import Names
+from core.personaconv.history import others_history, pairs_of
+from core.personaconv.prompting import Case
 from core.personaconv.raw import Reader
+from core.personaconv.selection import Rules, strict_instances, targets_of
 from core.personaconv.streaming import RawPost
-from core.personaconv.types import Thread
+from core.personaconv.types import Instance, Task, Thread
 
 KEY = b"a key for tests"
 DAY = "2023-01-01T"
@@ -84,3 +87,26 @@ def fixture_threads() -> list[Thread]:
 def write_json(path: Path, value: Any) -> Path:
     path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
     return path
+
+
+def make_instances(
+    threads: Iterable[Thread], task: Task, rules: Rules | None = None
+) -> list[Instance]:
+    """The strict instances of some threads, of all splits unless told otherwise."""
+    targets = [t for thread in threads for t in targets_of(thread)]
+    return strict_instances(targets, "hash", task, rules or Rules(split=None))
+
+
+def make_cases(threads: list[Thread], task: Task, rules: Rules | None = None) -> list[Case]:
+    """Instances with everything that their prompts are made of."""
+    by_id = {t.id: t for t in threads}
+    instances = make_instances(threads, task, rules)
+    members = sorted({(i.domain, i.member) for i in instances})
+    pairs = {m: pairs_of(threads, m) for _, m in members}
+    found = []
+    for instance in instances:
+        domain = [m for d, m in members if d == instance.domain]
+        others = others_history(domain, pairs.__getitem__, instance, 7)
+        own = tuple(pairs[instance.member])
+        found.append(Case(instance, by_id[instance.thread_id], own, others))
+    return found
