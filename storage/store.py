@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
+from storage.conversations import ConversationRows
 from storage.database import Database
 from storage.datasets import Datasets
 from storage.dialogues import Dialogues
@@ -29,7 +30,7 @@ from storage.tables import (
 _RECENT = 10_000
 
 
-class SqlStore(Datasets, Studies, Ledger, Dialogues, Judgements, Monitoring):
+class SqlStore(Datasets, ConversationRows, Studies, Ledger, Dialogues, Judgements, Monitoring):
     """`core.ports.Store` over one database. Safe to share between threads.
 
     Each method is one short transaction. Leases and heartbeats use the clock `now`: on several

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlmodel import Field
 
 from core.types import JudgementStatus, StopReason, StudyState, Target, TaskKind
-from storage import ledger_tables  # noqa: F401 -- whoever asks for the schema gets all of it
+from storage import conversation_tables, ledger_tables  # noqa: F401 -- all of the schema
 from storage.fields import (
     Base,
     big_field,
