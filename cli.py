@@ -608,14 +608,12 @@ def judge(
 @app.command()
 def results(study: StudyName, as_json: Json = False) -> None:
     """Compare the arms of a study on every dimension."""
-    from core.comparison import results_object
-    from core.findings import compare_study
+    from core.findings import study_results
 
     with _store(_settings()) as store:
-        comparison = compare_study(store.get_study(study), store)
-    value = results_object(study, comparison)
+        value = study_results(store.get_study(study), store)
     keys = ("arm", "dimension", "estimate", "lo", "hi", "n", "n_personas", "n_unscored")
-    rows = [{k: r[k] for k in keys} for r in value["results"]]
+    rows = [{k: r[k] for k in keys} for r in value["results"] if r.get("domain", "all") == "all"]
     _put(value, as_json, lambda _: _table(rows))
 
 

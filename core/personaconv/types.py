@@ -39,6 +39,25 @@ class Task(StrEnum):
     REPLY = "reply"
 
 
+def is_rated(task_id: str) -> bool:
+    """Whether a judge has something to read: labels and scores are compared, not rated."""
+    return task_id.partition(":")[0] not in (Task.SENTIMENT, Task.IMPACT)
+
+
+def task_id_of(task: Task, comment_id: str) -> str:
+    """What an instance is called within a dataset: `reply:u1p1-c1-c2`."""
+    return f"{task}:{comment_id}"
+
+
+def parse_task_id(task_id: str) -> tuple[Task, str, int] | None:
+    """Task, thread and number of an instance, or None for a task of another kind."""
+    kind, _, comment_id = task_id.partition(":")
+    if kind not in tuple(Task):
+        return None
+    thread_id, _, rest = comment_id.partition("-c")
+    return (Task(kind), thread_id, int(rest.rpartition("-c")[2])) if rest else None
+
+
 class Setting(StrEnum):
     """What a model is given beside the message that is replied to."""
 
