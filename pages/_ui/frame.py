@@ -15,13 +15,18 @@ SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Explore": (
         ("home", "Home", ":material/home:"),
         ("personas", "Personas", ":material/group:"),
+        ("conversations", "Conversations", ":material/account_tree:"),
+        ("instances", "Instances", ":material/help_center:"),
     ),
     "Run": (
         ("launch", "Launch", ":material/play_circle:"),
         ("studies", "Studies", ":material/science:"),
         ("dialogues", "Dialogues", ":material/forum:"),
     ),
-    "Findings": (("compare", "Compare", ":material/bar_chart:"),),
+    "Findings": (
+        ("compare", "Compare", ":material/bar_chart:"),
+        ("forecasts", "Forecasts", ":material/online_prediction:"),
+    ),
     "Set up": (
         ("data", "Data", ":material/database:"),
         ("settings", "Settings", ":material/settings:"),
