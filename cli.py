@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,7 +38,7 @@ from core.ports import ScenarioFilter, Store, Study
 from core.progress_words import progress_line, progress_object, progress_words, state_word
 from core.review_ports import ReviewingStore
 from core.settings import Settings
-from core.types import StudyProgress, StudyState
+from core.types import ImportReport, StudyProgress, StudyState
 
 BAD_INPUT = (SettingsError, SourceError, StudyError, AssetError, NotFound)
 ROOT = Path(__file__).resolve().parent
@@ -196,8 +196,10 @@ def copy(
 
 @app.command("import")
 def import_(
-    path: Annotated[Path, typer.Argument(help="A folder, .zip, .tar.gz or .tar.xz.")],
-    kind: Annotated[str, typer.Option("--as", help="personalens or dialogues.")] = "personalens",
+    path: Annotated[Path, typer.Argument(help="A folder, .json, .zip, .tar.gz or .tar.xz.")],
+    kind: Annotated[
+        str, typer.Option("--as", help="personalens, personaconv or dialogues.")
+    ] = "personalens",
     users: Annotated[str | None, typer.Option(help="0-49, 7,66 or sample-50.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the dataset.")] = None,
     as_json: Json = False,
@@ -209,7 +211,7 @@ def import_(
         report = import_source(
             path, kind=kind, name=name or _name_of(path), store=store, users=users, now=now
         )
-    counts = {"dialogues": report.dialogues} if kind == "dialogues" else {}
+        counts = _more_counts(report, store)
     _put(
         {
             "dataset": report.dataset,
@@ -226,20 +228,39 @@ def import_(
     )
 
 
+def _more_counts(report: ImportReport, store: Store) -> dict[str, Any]:
+    """What only some kinds of source have."""
+    if report.kind == "dialogues":
+        return {"dialogues": report.dialogues}
+    if report.kind != "personaconv":
+        return {}
+    found = store.get_conversations(report.dataset)
+    domains = {d.domain: asdict(d) for d in found.by_domain}
+    return {"instances": found.targets, "threads": found.threads, "comments": found.comments} | {
+        "hash": found.hash,
+        "domains": domains,
+    }
+
+
 def _name_of(path: Path) -> str:
     return path.name.split(".")[0] or "dataset"
 
 
 def _import_words(value: dict[str, Any], irregularities: tuple[Any, ...]) -> str:
     head = (
-        f"{value['dataset']}: {value['personas']:,} personas, {value['tasks']:,} tasks, "
+        f"{value['dataset']}: {value['personas']:,} members, {value['threads']:,} threads, "
+        f"{value['comments']:,} comments, {value['instances']:,} replies to ask about; "
+        f"{value['added']:,} threads added in {value['seconds']} s."
+        if "threads" in value
+        else f"{value['dataset']}: {value['personas']:,} personas, {value['tasks']:,} tasks, "
         f"{value['scenarios']:,} scenarios; {value['added']:,} rows added in {value['seconds']} s."
     )
     rows = [
         {"irregularity": i.kind, "count": i.count, "repaired": i.repaired, "what": i.what}
         for i in irregularities
     ]
-    return f"{head}\n\n{_table(rows)}" if rows else head
+    tables = [_table(list(value["domains"].values()))] if "domains" in value else []
+    return "\n\n".join([head, *tables, *([_table(rows)] if rows else [])])
 
 
 @app.command()
@@ -611,14 +632,12 @@ def judge(
 @app.command()
 def results(study: StudyName, as_json: Json = False) -> None:
     """Compare the arms of a study on every dimension."""
-    from core.comparison import results_object
-    from core.findings import compare_study
+    from core.findings import study_results
 
     with _store(_settings()) as store:
-        comparison = compare_study(store.get_study(study), store)
-    value = results_object(study, comparison)
+        value = study_results(store.get_study(study), store)
     keys = ("arm", "dimension", "estimate", "lo", "hi", "n", "n_personas", "n_unscored")
-    rows = [{k: r[k] for k in keys} for r in value["results"]]
+    rows = [{k: r[k] for k in keys} for r in value["results"] if r.get("domain", "all") == "all"]
     _put(value, as_json, lambda _: _table(rows))
 
 

@@ -16,6 +16,7 @@ from core.judge import Question, Rated, questions
 from core.parties.lexicon import Lexicon, build_lexicon
 from core.parties.make import make_assistant, make_user
 from core.patience import Patience
+from core.personaconv.types import is_rated
 from core.ports import Calls, Store
 from core.side_by_side import side_by_side
 from core.simulate import TURN_LIMIT, Watch, simulate
@@ -65,6 +66,10 @@ class Bench:
     @classmethod
     def open(cls, store: Store, dataset: str, line: Line) -> Bench:
         return cls(store, dataset, build_lexicon(store.vocabulary(dataset)), line)
+
+    def make(self, unit: WorkUnit, scenario: Scenario, how: How) -> Dialogue:
+        """The dialogue of one unit."""
+        return make_dialogue(unit, scenario, self, how)
 
     def prepare(self, units: Sequence[WorkUnit]) -> dict[str, Scenario]:
         """The scenarios of `units` by id, read in few queries."""
@@ -191,7 +196,7 @@ def judge_dialogue(
     None when the dialogue may not be judged. Without a scenario only rubrics that need the
     dialogue alone can be applied; the others raise `StudyError`.
     """
-    if not dialogue.stop_reason.judged:
+    if not dialogue.stop_reason.judged or not is_rated(dialogue.task_id):
         return ()
     computed: list[Question] = []
     asked: list[Question] = []

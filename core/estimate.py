@@ -15,7 +15,7 @@ from core.assets import load_rubric
 from core.monitor import CallsSeen, Past, TurnsSeen
 from core.ports import Store
 from core.simulate import TURN_LIMIT
-from core.study import check_study, select_scenarios
+from core.study import check_study, study_scenarios
 from core.study_file import Limits, StudySpec
 from core.types import ModelSpec, ScenarioRef, Target, TaskKind
 
@@ -165,7 +165,7 @@ def estimate_study(spec: StudySpec, store: Store, price: Price) -> Estimate:
     Keys are not asked for: one may want to know what a model would cost before having one.
     """
     check_study(spec, store, lambda _: None)
-    extent = Extent.of(select_scenarios(spec.dataset, spec.scenarios, store))
+    extent = Extent.of(study_scenarios(spec, store))
     return estimate(spec, extent, store.past(spec.dataset), price)
 
 
@@ -215,6 +215,8 @@ class _Turns:
     def _of(self, model: str, kind: TaskKind) -> Range:
         """Turns of one dialogue: of this model's, else of anybody's, else as assumed."""
         most = self._spec.limits.max_turns or TURN_LIMIT[kind]
+        if self._spec.instances is not None:
+            most = 1  # one question, one answer
         of_kind = [s for s in self._seen if s.kind is kind]
         own = [s for s in of_kind if s.model == model]
         for found in (own, of_kind):

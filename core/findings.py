@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core.compare import compare
-from core.comparison import Comparison
+from core.comparison import Comparison, results_object
 from core.ports import Store, Study
 
 
@@ -24,3 +26,16 @@ def compare_study(
     ratings = store.ratings(study.id, dimension=dimension)
     arms = arms_of(study, store.list_arms(study.id))
     return compare(ratings, arms=arms, baseline=baseline)
+
+
+def study_results(study: Study, store: Store) -> dict[str, Any]:
+    """The object of `results --json`: what judges rated and, of conversations, how near it came."""
+    rated = results_object(study.name, compare_study(study, store))
+    if study.spec is None or study.spec.instances is None:
+        return rated
+    from core.personaconv.results import find, findings_object
+
+    found = findings_object(study.name, find(study, store))
+    for key in ("results", "differences"):
+        found[key] += rated[key]
+    return found

@@ -7,13 +7,14 @@ from datetime import datetime
 from pathlib import Path
 
 from core.errors import SourceError
+from core.personaconv.importing import import_conversations
 from core.ports import Store
 from core.sources.dialogues import import_dialogues
 from core.sources.personalens import import_personalens
 from core.sources.progress import OnProgress
 from core.types import ImportReport
 
-KINDS = ("personalens", "dialogues")
+KINDS = ("personalens", "personaconv", "dialogues")
 
 
 def import_source(  # noqa: PLR0913 -- the options of one command
@@ -31,6 +32,12 @@ def import_source(  # noqa: PLR0913 -- the options of one command
         return import_personalens(
             path, name=name, store=store, users=users, now=now, on_progress=on_progress
         )
+    if kind == "personaconv":
+        if users is not None:
+            raise SourceError(
+                "A selection of users fits PersonaLens; conversations are imported whole."
+            )
+        return import_conversations(path, name=name, store=store, now=now, on_progress=on_progress)
     if kind == "dialogues":
         if users is not None:
             raise SourceError("A selection of users fits datasets; dialogues are imported whole.")

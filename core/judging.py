@@ -19,6 +19,7 @@ from core.judge import instrument_of, rated_by
 from core.limits import Caps, caps_of
 from core.parties.lexicon import build_lexicon
 from core.parties.make import SCRIPTED_JUDGE, check_scripted_name
+from core.personaconv.bench import instance_scenario
 from core.ports import ChatModel, Store, Study
 from core.types import Dialogue, ModelSpec, Scenario
 from core.writer import GroupWriter
@@ -155,6 +156,8 @@ def scenario_of(dialogue: Dialogue, store: Store) -> Scenario:
             return store.get_scenario(dialogue.dataset, dialogue.persona_id, dialogue.task_id)
         except NotFound:
             pass
+        if (found := instance_scenario(dialogue, store)) is not None:
+            return found
     raise StudyError(
         f"The dialogue {dialogue.id} belongs to no dataset here, so a judge cannot be told what "
         "the person wanted; import its dataset first."

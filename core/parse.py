@@ -100,7 +100,7 @@ def parse_judgement(text: str, scale: Scale) -> Parsed:
     A value is returned only where the answer states one value, once or several times the
     same. Evidence are the turn numbers it names, not checked against any dialogue.
     """
-    answer, cut = (text, False) if _is_one_object(text) else _without_thoughts(text)
+    answer, cut = (text, False) if _is_one_object(text) else without_thoughts(text)
     if not answer.strip():
         return Parsed(JudgementStatus.TRUNCATED if cut else JudgementStatus.EMPTY)
     found = _find(answer, scale)
@@ -292,7 +292,7 @@ def _turns(value: object) -> tuple[int, ...]:
 # --- text -------------------------------------------------------------------------------------
 
 
-def _without_thoughts(text: str) -> tuple[str, bool]:
+def without_thoughts(text: str) -> tuple[str, bool]:
     """The text without reasoning, and whether it breaks off inside some.
 
     A closing tag without an opening one ends reasoning that began with the text.

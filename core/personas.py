@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.types import Affinity, AffinityRef, Persona, PersonaSummary, Task
+from core.types import Affinity, AffinityRef, Dataset, Persona, PersonaSummary, Task
 
 ID_FIELD = "user_id"  # repeats the persona's id; it says nothing about the person
 _TITLES = {
@@ -161,3 +161,8 @@ def relevant_affinities(persona: Persona, task: Task) -> tuple[RelevantAffinity,
     """Return what the task makes relevant, in its order, with this persona's values."""
     found = ((ref, persona.affinity(ref)) for ref in task.relevant)
     return tuple(RelevantAffinity(ref, a.values if a else None) for ref, a in found)
+
+
+def with_personas(datasets: Iterable[Dataset]) -> list[Dataset]:
+    """Those that hold personas; members of conversations by real people are none."""
+    return [d for d in datasets if d.kind != "personaconv"]

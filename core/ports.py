@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from core.errors import ModelError
 from core.monitor import ArmProgress, LeaseHolder, Past
+from core.personaconv.ports import ConversationStore
 from core.types import (
     Dataset,
     Dialogue,
@@ -210,7 +211,7 @@ class DatasetWriter(Protocol):
     def finish(self, report: ImportReport, vocabulary: Vocabulary) -> None: ...
 
 
-class Store(Protocol):
+class Store(ConversationStore, Protocol):
     """Everything that is remembered. `get_*` raise `NotFound`, `find_*` return None.
 
     Dialogues, model calls, judgements and overrides are appended and never changed.

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from core.bench import Bench, How, Judging, judge_dialogue, make_dialogue
+from core.bench import How, Judging, judge_dialogue
 from core.calls import Line
 from core.clock import LEASE_SECONDS, now, owner_is_dead, process_owner
 from core.errors import (
@@ -35,6 +35,7 @@ from core.judge import rated_by
 from core.judging import MOST_HELPERS
 from core.limits import BudgetReached, Caps
 from core.patience import PATIENT, Patience
+from core.personaconv.bench import open_bench
 from core.ports import ChatModel, Finished, Store, Study
 from core.types import Scenario, StopReason, StudyProgress, StudyState, WorkUnit
 from core.writer import GroupWriter
@@ -128,7 +129,7 @@ class Runner:
             must_leave=self._stop.late,
             find_answer=store.find_answer if self.spec.limits.cache else None,
         )
-        self._bench = Bench.open(store, self.spec.dataset, line)
+        self._bench = open_bench(self.spec, store, line)
         self._bench.patience = patience
         self._judging = Judging.of(self.spec.judges)
         self._ended = 0
@@ -309,7 +310,7 @@ class Runner:
             self._stop.note(error)
 
     def _made(self, unit: WorkUnit, attempt: int, scenario: Scenario) -> Finished | None:
-        dialogue = make_dialogue(unit, scenario, self._bench, How.of(self.spec, attempt))
+        dialogue = self._bench.make(unit, scenario, How.of(self.spec, attempt))
         if dialogue.stop_reason is StopReason.BUDGET:
             raise BudgetReached(dialogue.stop_detail)
         if self._stop.event.is_set() and not dialogue.stop_reason.judged:

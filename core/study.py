@@ -11,6 +11,8 @@ from core.assets import load_prompt, load_rubric
 from core.errors import AssetError, SourceError, StudyError
 from core.parties.make import SCRIPTED_JUDGE, SCRIPTED_USER, check_scripted_name
 from core.parties.scripted import SCRIPTED_ASSISTANTS
+from core.personaconv.study import check_instances, select_instances
+from core.personaconv.types import KIND
 from core.ports import ScenarioFilter, Store, Study
 from core.sources.selection import select_users
 from core.study_file import ScenarioSelection, StudySpec
@@ -33,6 +35,9 @@ def check_study(spec: StudySpec, store: Store, check_model: CheckModel) -> None:
     if store.find_dataset(spec.dataset) is None:
         known = ", ".join(d.name for d in store.list_datasets()) or "none yet"
         raise StudyError(f"There is no dataset called {spec.dataset}; there are: {known}.")
+    if spec.instances is not None:
+        return check_instances(spec, store, check_model)
+    _refuse_conversations(spec, store)
     _check_domains(spec, store)
     _check_assets(spec)
     check_scripted_name(spec.user_agent.model, (SCRIPTED_USER,), "user agent")
@@ -43,6 +48,15 @@ def check_study(spec: StudySpec, store: Store, check_model: CheckModel) -> None:
     for entry in (spec.user_agent, *spec.arms, *spec.judges):
         if not entry.spec.scripted and (complaint := check_model(entry.spec)):
             raise StudyError(complaint)
+
+
+def _refuse_conversations(spec: StudySpec, store: Store) -> None:
+    dataset = store.find_dataset(spec.dataset)
+    if dataset is not None and dataset.kind == KIND:
+        raise StudyError(
+            f"{spec.dataset} holds conversations by real people; say under `instances` what is "
+            "asked about them."
+        )
 
 
 def _check_domains(spec: StudySpec, store: Store) -> None:
@@ -80,10 +94,17 @@ def expand(study: Study, store: Store) -> tuple[WorkUnit, ...]:
     spec = study.spec
     return tuple(
         WorkUnit(study.id, ref, arm.arm, repetition, _seed(spec, ref, repetition))
-        for ref in select_scenarios(spec.dataset, spec.scenarios, store)
+        for ref in study_scenarios(spec, store)
         for repetition in range(spec.repetitions)
         for arm in spec.arms
     )
+
+
+def study_scenarios(spec: StudySpec, store: Store) -> list[ScenarioRef]:
+    """What a study asks about: scenarios, or instances of conversations."""
+    if spec.instances is not None:
+        return select_instances(spec.dataset, spec.instances, store)
+    return select_scenarios(spec.dataset, spec.scenarios, store)
 
 
 def _seed(spec: StudySpec, ref: ScenarioRef, repetition: int) -> int:

@@ -16,6 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from core.errors import StudyError
+from core.personaconv.types import Mode, Setting, Split, Task
 from core.types import Arm, ContextSetting, ModelSpec, Part
 
 _SECRET = re.compile(r"api_?key|secret|password|authorization|headers|credential", re.IGNORECASE)
@@ -36,6 +37,33 @@ class ScenarioSelection(_Frozen):
     limit_single: int | None = Field(default=None, ge=0)
     limit_multi: int | None = Field(default=None, ge=0)
     seed: int = 7
+
+
+class InstanceSelection(_Frozen):
+    """Which replies of conversations are asked about, and how. `split` may be `all`.
+
+    With `mode: reference` the released code's own choice and prompts are used. `select: top-abs`
+    takes its choice with the strict prompts.
+    """
+
+    tasks: tuple[Task, ...] = (Task.SENTIMENT, Task.IMPACT, Task.REPLY)
+    mode: Mode = Mode.STRICT
+    select: Literal["all", "top-abs"] = "all"
+    split: Split | Literal["all"] = Split.TEST
+    split_by: Literal["time", "user"] = "time"
+    domains: tuple[str, ...] = ()
+    limit: int | None = Field(default=None, ge=1)
+    seed: int = 7
+    dead_zone: int = Field(default=2, ge=1)
+    context_tokens: int = Field(default=6000, ge=0)
+    history_tokens: int = Field(default=2000, ge=0)
+    history_items: int = Field(default=8, ge=0)
+    history_scores: bool = False
+
+    @property
+    def released(self) -> bool:
+        """Whether the released code's rules choose the replies."""
+        return self.mode is Mode.REFERENCE or self.select == "top-abs"
 
 
 class ModelEntry(_Frozen):
@@ -74,6 +102,7 @@ class ArmEntry(ModelEntry):
     name: str
     context: tuple[Part, ...] = ()
     prompt: str = "assistant@1"
+    setting: Setting | None = None
 
     @field_validator("context", mode="before")
     @classmethod
@@ -91,7 +120,8 @@ class ArmEntry(ModelEntry):
 
     @property
     def arm(self) -> Arm:
-        return Arm(self.name, self.spec, ContextSetting.of(*self.context), self.prompt)
+        context = ContextSetting.of(*self.context)
+        return Arm(self.name, self.spec, context, self.prompt, self.setting or "")
 
 
 class JudgeEntry(ModelEntry):
@@ -114,6 +144,7 @@ class StudySpec(_Frozen):
     question: str = ""
     dataset: str
     scenarios: ScenarioSelection = ScenarioSelection()
+    instances: InstanceSelection | None = None
     user_agent: ModelEntry = ModelEntry(model="scripted/user")
     arms: tuple[ArmEntry, ...] = Field(min_length=1)
     repetitions: int = Field(default=1, ge=1, le=100)
@@ -133,6 +164,16 @@ class StudySpec(_Frozen):
         names = [a.name for a in self.arms]
         if len(set(names)) != len(names):
             raise ValueError("two arms have the same name")
+        return self
+
+    @model_validator(mode="after")
+    def _settings(self) -> StudySpec:
+        for arm in self.arms:
+            if (arm.setting is None) != (self.instances is None):
+                raise ValueError(
+                    "arms of a study of conversations each name a setting, such as P-Conv; "
+                    "other studies have none"
+                )
         return self
 
     @property

@@ -315,6 +315,7 @@ class Arm:
     assistant: ModelSpec
     context: ContextSetting
     prompt: str = "assistant@1"
+    setting: str = ""  # of conversations by real people: what is shown of them
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -322,6 +323,7 @@ class Arm:
             **self.assistant.to_dict(),
             "context": self.context.to_list(),
             "prompt": self.prompt,
+            **({"setting": self.setting} if self.setting else {}),
         }
 
 

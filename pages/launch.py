@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.live import Launch, LiveDialogue
+from core.personas import with_personas
 from pages._ui import errors, frame, launch_form, live_view, state, text, told, wiring
 from pages._ui.live_registry import registry
 
@@ -19,7 +20,7 @@ def start(launch: Launch) -> None:
 
 def show_form() -> None:
     store = wiring.store()
-    if not store.list_datasets():
+    if not with_personas(store.list_datasets()):
         st.info("There is no dataset yet.", icon=":material/database:")
         st.page_link(frame.path("data"), label="Import a dataset", icon=":material/upload:")
         return

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core.personas import with_personas
 from core.types import Dataset, PersonaSummary
 from pages._ui import filters, frame, people, persona_card, state, tables, text, wiring
 
@@ -53,7 +54,7 @@ def show_people(datasets: Sequence[Dataset]) -> None:
 
 frame.enter()
 st.title("Personas", anchor=False)
-datasets = wiring.store().list_datasets()
+datasets = with_personas(wiring.store().list_datasets())
 if datasets:
     show_people(datasets)
 else:

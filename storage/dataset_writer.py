@@ -81,7 +81,7 @@ class RowWriter:
     def __init__(self, connection: sa.Connection, dataset: Dataset) -> None:
         self._connection = connection
         self._name = dataset.name
-        row = _dataset_row(connection, dataset)
+        row = claim_dataset(connection, dataset)
         self._key: int = row.key
         self._vocabulary: Vocabulary = row.vocabulary
         self._at = row.imported_at
@@ -189,7 +189,7 @@ class RowWriter:
         self._connection.execute(own.values(**values))
 
 
-def _dataset_row(connection: sa.Connection, dataset: Dataset) -> AnyRow:
+def claim_dataset(connection: sa.Connection, dataset: Dataset) -> AnyRow:
     """The dataset's row, made if need be and locked until the transaction ends."""
     values = {
         "name": dataset.name,

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 from core.errors import StoreError
 from storage.database import Database
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 """Every revision this code knows, oldest first; the last is the schema of `storage.tables`."""
 
 _LOCK = 7_211_943  # any number: whoever migrates a PostgreSQL database holds it

@@ -59,14 +59,15 @@ def arm_values(arm: Arm) -> Values:
         "id": arm_id(arm),
         "name": arm.name,
         "model": arm.assistant.model,
-        "context": arm.context.label,
+        "context": arm.setting or arm.context.label,
         "body": arm.to_dict(),
     }
 
 
 def arm_of(body: Mapping[str, Any]) -> Arm:
     """An arm from the JSON of `Arm.to_dict`."""
-    return Arm(body["name"], spec_of(body), ContextSetting.of(*body["context"]), body["prompt"])
+    context = ContextSetting.of(*body["context"])
+    return Arm(body["name"], spec_of(body), context, body["prompt"], body.get("setting", ""))
 
 
 def study_values(study: Study) -> Values:

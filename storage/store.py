@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from storage.annotations import Annotations
+from storage.conversations import ConversationRows
 from storage.database import Database
 from storage.datasets import Datasets
 from storage.dialogues import Dialogues
@@ -32,7 +33,17 @@ from storage.tables import (
 _RECENT = 10_000
 
 
-class SqlStore(Datasets, Studies, Ledger, Dialogues, Judgements, Monitoring, Reviews, Annotations):
+class SqlStore(
+    Datasets,
+    ConversationRows,
+    Studies,
+    Ledger,
+    Dialogues,
+    Judgements,
+    Monitoring,
+    Reviews,
+    Annotations,
+):
     """`core.ports.Store` over one database. Safe to share between threads.
 
     Each method is one short transaction. Leases and heartbeats use the clock `now`: on several

@@ -14,7 +14,11 @@ import sqlalchemy as sa
 from sqlmodel import Field
 
 from core.types import JudgementStatus, StopReason, StudyState, Target, TaskKind
-from storage import ledger_tables, review_tables  # noqa: F401 -- whoever asks gets all of it
+from storage import (  # noqa: F401 -- whoever asks for the schema gets all of it
+    conversation_tables,
+    ledger_tables,
+    review_tables,
+)
 from storage.fields import (
     Base,
     big_field,

@@ -43,7 +43,7 @@ class ModelUser:
         return self.prompt.render("turn", briefing=briefing, dialogue=said, stop_token=STOP_TOKEN)
 
     def speak(self, history: Sequence[Message], *, on_delta: OnDelta | None = None) -> str:
-        request = _request(self.spec, self.messages(history), USER_TEMPERATURE, self.seed)
+        request = request_of(self.spec, self.messages(history), USER_TEMPERATURE, self.seed)
         return self.calls.reply(Role.USER, request, on_delta=on_delta).text
 
 
@@ -67,11 +67,11 @@ class ModelAssistant:
         return self.prompt.render("reply", context=context, dialogue=dialogue_text(history))
 
     def speak(self, history: Sequence[Message], *, on_delta: OnDelta | None = None) -> str:
-        request = _request(self.spec, self.messages(history), ASSISTANT_TEMPERATURE, self.seed)
+        request = request_of(self.spec, self.messages(history), ASSISTANT_TEMPERATURE, self.seed)
         return self.calls.reply(Role.ASSISTANT, request, on_delta=on_delta).text
 
 
-def _request(
+def request_of(
     spec: ModelSpec, messages: tuple[ChatMessage, ...], temperature: float, seed: int | None
 ) -> ChatRequest:
     """A request with the protocol's defaults; a study's own parameters go before them.

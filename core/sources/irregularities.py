@@ -87,6 +87,25 @@ KINDS: dict[str, Kind] = {
     ),
     "empty_message": Kind("messages without text; kept"),
     "stop_word_in_message": Kind("messages that hold the word TERMINATE; kept"),
+    # conversations by real people
+    "post_not_object": Kind("items among the posts that are no objects; left out", True),
+    "post_without_author": Kind("posts without an author; kept, and nobody's targets", True),
+    "author_differs_from_group": Kind(
+        "posts whose author is not the one they are listed under; the list holds", True
+    ),
+    "post_without_comments": Kind("posts without comments; kept"),
+    "comments_not_list": Kind("comments or replies that are no list; read as none", True),
+    "comment_not_object": Kind("comments that are no objects; left out", True),
+    "null_body": Kind("comments without a text; kept, and never a target"),
+    "deleted_text": Kind("comments whose text was deleted or removed; kept, never a target"),
+    "written_by_bot": Kind("comments written by a bot; kept"),
+    "score_not_number": Kind("comments whose score is no number; kept, without a score"),
+    "time_missing": Kind("posts and comments without a time; kept, shown to no model"),
+    "time_unreadable": Kind("posts and comments whose time cannot be read; as without one"),
+    "time_as_number": Kind("times given as seconds since 1970; read as such", True),
+    "domain_unknown": Kind("posts of a domain that is none of the ten; kept under its name"),
+    "mention_replaced": Kind("names of people in texts; replaced by their pseudonyms", True),
+    "link_replaced": Kind("links and mail addresses; replaced by a mark", True),
 }
 
 

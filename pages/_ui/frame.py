@@ -15,6 +15,8 @@ SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Explore": (
         ("home", "Home", ":material/home:"),
         ("personas", "Personas", ":material/group:"),
+        ("conversations", "Conversations", ":material/account_tree:"),
+        ("instances", "Instances", ":material/help_center:"),
     ),
     "Run": (
         ("launch", "Launch", ":material/play_circle:"),
@@ -30,6 +32,7 @@ SECTIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("compare", "Compare", ":material/bar_chart:"),
         ("judges", "Judges", ":material/gavel:"),
         ("report", "Report", ":material/description:"),
+        ("forecasts", "Forecasts", ":material/online_prediction:"),
     ),
     "Set up": (
         ("data", "Data", ":material/database:"),

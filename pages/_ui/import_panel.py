@@ -18,7 +18,11 @@ from core.sources.selection import parse_selection
 from core.types import ImportReport
 from pages._ui import errors, frame, import_report, jobs, text, who, wiring
 
-_KINDS = {"personalens": "Personas and tasks (PersonaLens)", "dialogues": "Dialogues"}
+_KINDS = {
+    "personalens": "Personas and tasks (PersonaLens)",
+    "personaconv": "Conversations (PersonaConvBench)",
+    "dialogues": "Dialogues",
+}
 _ORIGINS = {"path": "A file or folder on this machine", "upload": "Upload"}
 _TYPES = ["zip", "tar", "gz", "xz", "tgz", "json", "jsonl"]
 _NAME = re.compile(r"\w[\w .+·-]{0,79}")
@@ -65,7 +69,7 @@ def _form(settings: Settings, running: bool) -> None:
         source = _path() if origin == "path" else _upload()
         left, right = st.columns(2)
         name = left.text_input(
-            "Name of the dataset" if kind == "personalens" else "Name of the study",
+            "Name of the study" if kind == "dialogues" else "Name of the dataset",
             key="data.name",
             placeholder="Empty: the name of the file",
             max_chars=80,

@@ -49,10 +49,13 @@ def show(report: ImportReport) -> None:
 
 def sentence(report: ImportReport) -> str:
     """One sentence of what an import read and added, as plain text."""
+    nouns = ("persona", "task", "scenario")
+    if report.kind == "personaconv":
+        nouns = ("member", "thread", "target")
     read = [
-        text.plural(report.personas, "persona") if report.personas else "",
-        text.plural(report.tasks, "task") if report.tasks else "",
-        text.plural(report.scenarios, "scenario") if report.scenarios else "",
+        text.plural(report.personas, nouns[0]) if report.personas else "",
+        text.plural(report.tasks, nouns[1]) if report.tasks else "",
+        text.plural(report.scenarios, nouns[2]) if report.scenarios else "",
         text.plural(report.dialogues, "dialogue") if report.dialogues else "",
     ]
     told = ", ".join(part for part in read if part) or "nothing"

@@ -12,7 +12,7 @@ from core.bench import Judging
 from core.live import Launch
 from core.parties.make import SCRIPTED_JUDGE, SCRIPTED_USER
 from core.parties.scripted import SCRIPTED_ASSISTANTS
-from core.personas import headline
+from core.personas import headline, with_personas
 from core.ports import Store
 from core.types import Arm, ContextSetting, ModelSpec, Part, Scenario
 from pages._ui import filters, model_picker, people, plain, state, tables, text, wiring
@@ -72,7 +72,7 @@ class Arms:
 
 def pick_scenario(store: Store) -> Scenario | None:
     """Draw the choice of dataset, persona and task; None where there is nothing to choose."""
-    dataset = filters.pick_dataset(store.list_datasets(), key="launch.dataset").name
+    dataset = filters.pick_dataset(with_personas(store.list_datasets()), key="launch.dataset").name
     at = people.at(dataset)
     persona = _pick_persona(at)
     if persona is None:

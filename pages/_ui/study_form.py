@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from core.errors import AppError, StudyError
 from core.estimate import Extent
 from core.files import safe_name
+from core.personas import with_personas
 from core.shelf import text_of
 from core.study import check_study
 from core.study_file import ScenarioSelection, StudySpec, parse_study
@@ -47,7 +48,7 @@ def show(draft_id: str) -> None:
         st.info("This draft is not here any more.", icon=":material/draft:")
         back()
         return
-    datasets = wiring.store().list_datasets()
+    datasets = with_personas(wiring.store().list_datasets())
     st.title("Define a study", anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         back()

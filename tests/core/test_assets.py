@@ -37,6 +37,10 @@ RUBRICS = {
     "naturalness_user": (Target.USER, range(1, 6)),
     "personalization": (Target.ASSISTANT, range(1, 5)),
     "personalization_per_turn": (Target.TURN, range(1, 5)),
+    "reply_plausibility": (Target.ASSISTANT, range(1, 6)),
+    "reply_relevance": (Target.ASSISTANT, range(1, 6)),
+    "reply_stance": (Target.ASSISTANT, range(1, 6)),
+    "reply_style": (Target.ASSISTANT, range(1, 6)),
     "task_completion": (Target.DIALOGUE, range(2)),
 }
 SEES_PERSON = (
@@ -51,6 +55,10 @@ INPUTS = {
     "first_message_explicitness": (Section.AFFINITIES, Section.INTENT),
     "personalization": SEES_PERSON,
     "personalization_per_turn": SEES_PERSON,
+    "reply_plausibility": (Section.INTENT, Section.SITUATION),
+    "reply_relevance": (Section.INTENT, Section.SITUATION),
+    "reply_stance": (Section.GOAL, Section.SITUATION),
+    "reply_style": (Section.SITUATION,),
     "task_completion": (Section.GOAL,),
 }
 
@@ -58,7 +66,7 @@ INPUTS = {
 # --- our own files ----------------------------------------------------------------------------
 
 
-def test_all_ten_rubrics_load_with_their_target_and_scale() -> None:
+def test_every_rubric_loads_with_their_target_and_scale() -> None:
     found = {r.dimension: (r.target, r.scale.values) for r in list_rubrics()}
 
     assert found == RUBRICS
