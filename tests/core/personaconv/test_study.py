@@ -21,7 +21,7 @@ from core.personaconv.bench import InstanceBench, answer_of
 from core.personaconv.generator import Size, generate, write_flat
 from core.personaconv.results import find
 from core.personaconv.types import Setting, Task
-from core.ports import ChatRequest, IsCancelled, OnDelta, Reply, Study
+from core.ports import Again, ChatRequest, IsCancelled, OnDelta, Reply, Study
 from core.runner import Runner
 from core.study import check_study, plan
 from core.study_file import StudySpec, parse_study
@@ -66,6 +66,7 @@ class Forecaster:
         *,
         on_delta: OnDelta | None = None,
         is_cancelled: IsCancelled | None = None,
+        again: Again | None = None,
     ) -> Reply:
         with self.lock:
             if self.stop_after is not None and len(self.asked) >= self.stop_after:
