@@ -140,3 +140,46 @@ def _numbers_are_those_of_other_libraries(store: Any, folder: Path, found: Any) 
         human, judge, labels=[1, 2, 3, 4], weights="quadratic", sample_weight=weight
     )
     assert found.judge.kappa.est == pytest.approx(kappa, abs=1e-9)
+
+
+def test_nothing_of_judge_arm_or_model_reaches_the_browser_before_a_rating_is_stored(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """Every element, attribute, address and message from the server is looked through."""
+    store = open_store(sqlite_url(tmp_path))
+    fill_study(store, dataset="mine")
+    design = store_draw(wish(6), store, now=now, new_id=new_id)
+    (tmp_path / "author.txt").write_text("Ana", encoding="utf-8")
+    heard: list[bytes] = []
+    asked: list[str] = []
+
+    def listen(frame: Any) -> None:
+        heard.append(frame if isinstance(frame, bytes) else frame.encode())
+
+    with served_app(tmp_path) as app:
+        context = browser.new_context(viewport={"width": 1024, "height": 768})
+        page = context.new_page()
+        page.on("websocket", lambda socket: socket.on("framereceived", listen))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{app}/desk?design={design.root_id}")
+        expect(page.get_by_role("button", name="Save")).to_be_visible(timeout=PATIENCE)
+        press(page, "j")
+        press(page, "2")
+        expect(page.get_by_text("Personalisation: 2 ")).to_be_visible(timeout=PATIENCE)
+        (assignment,) = store.list_assignments(design.root_id)
+        held = [*heard, page.content().encode(), page.url.encode(), *(u.encode() for u in asked)]
+        dialogue = store.get_dialogue(assignment.dialogue_id)
+        (judgement,) = store.list_judgements(dialogue.id)
+        secrets = [
+            *(judgement.rationale, judgement.instrument.judge, judgement.instrument.id),
+            *(judgement.id, dialogue.arm.name, dialogue.arm.assistant.model, str(dialogue.unit_id)),
+        ]
+        assert any(b"hello" in message for message in heard)  # the dialogue did come that way
+        for secret in secrets:
+            assert not any(secret.encode() in message for message in held), secret
+
+        press(page, "Enter")
+        expect(page.get_by_text(JUDGE)).to_be_visible(timeout=PATIENCE)
+        assert any(judgement.rationale.encode() in message for message in heard)  # and now it is
+        context.close()
+    store.close()
