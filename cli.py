@@ -611,13 +611,16 @@ def judge(
 @app.command()
 def results(study: StudyName, as_json: Json = False) -> None:
     """Compare the arms of a study on every dimension."""
-    from core.comparison import results_object
+    from core.corrected_results import corrections_of, results_with_people
     from core.findings import compare_study
 
     with _store(_settings()) as store:
-        comparison = compare_study(store.get_study(study), store)
-    value = results_object(study, comparison)
-    keys = ("arm", "dimension", "estimate", "lo", "hi", "n", "n_personas", "n_unscored")
+        found = store.get_study(study)
+        comparison = compare_study(found, store)
+        value = results_with_people(study, comparison, corrections_of(found, comparison, store))
+    keys = ["arm", "dimension", "estimate", "lo", "hi", "n", "n_personas", "n_unscored"]
+    if any("design" in row for row in value["results"]):
+        keys.append("method")
     rows = [{k: r[k] for k in keys} for r in value["results"]]
     _put(value, as_json, lambda _: _table(rows))
 
