@@ -12,7 +12,7 @@ from core.correcting import Correction, correct, designs_for
 from core.ports import Study
 from core.settings import Settings
 from core.stats.corrected import Target
-from pages._ui import comparison_parts, text, wiring
+from pages._ui import comparison_parts, next_parts, text, wiring
 from pages._ui.corrected_chart import corrected_chart, gaps_chart
 from pages._ui.corrected_words import arm_words, basis_words, gap_words
 
@@ -62,6 +62,7 @@ def show(study: Study, part: Comparison) -> None:
         )
     )  # fmt: skip
     _draw(found, first.instrument)
+    next_parts.show(found)
 
 
 @st.cache_data(show_spinner="Correcting …", max_entries=32)
