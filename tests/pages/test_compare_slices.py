@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.clock import new_id, now
 from core.comparison import Ends
+from core.faults import name_fault
+from core.review_types import Party
 from core.slicing import AtTurn, Slice, Sliced
 from pages._ui.slice_charts import slices_chart, slices_words, turns_chart
 from tests.support.app import marked, no_fault, open_page, own_store
@@ -110,3 +113,27 @@ def test_turns_chart_draws_too_few_hollow() -> None:
     assert drawn["data"][0]["error_y"]["array"][1] == 0
     assert drawn["layout"]["yaxis"]["range"][0] < 1
     assert "turn" in drawn["layout"]["xaxis"]["title"]["text"]
+
+
+def test_confirmed_faults_leave_dialogues_out_and_both_numbers_are_shown(store: Any) -> None:
+    app = tab("Without faults")
+    assert any("No dialogue has a confirmed fault" in m for m in marked(app))
+    worst = [d for d in store.iter_dialogues("s1") if d.persona_id in ("user0", "user4", "user8")]
+    for dialogue in worst:  # rated 1
+        if dialogue.arm.name == "attentive":
+            store.add_fault(name_fault(dialogue.id, Party.USER, "Ana", now=now, new_id=new_id))
+    proposal = next(d for d in store.iter_dialogues("s1") if d.persona_id == "user1")
+    store.add_fault(
+        name_fault(proposal.id, Party.USER, "model", confirmed=False, now=now, new_id=new_id)
+    )
+    app = tab("Without faults")
+    assert no_fault(app)
+    table = {row["arm"]: row for row in app.dataframe[0].value.to_dict("records")}
+    assert (table["attentive"]["n"], table["attentive"]["n without"]) == (30, 27)
+    assert table["attentive"]["left out"] == 3
+    assert table["attentive"]["without faults"] > table["attentive"]["estimate"]
+    assert table["forgetful"]["without faults"] == table["forgetful"]["estimate"]
+    shown = " ".join(marked(app))
+    assert "quote both numbers" in shown
+    assert "1 proposed fault" in shown.replace("\u00a0", " ")
+    assert len(figures(app)) == 1
