@@ -636,7 +636,9 @@ def results(study: StudyName, as_json: Json = False) -> None:
 
     with _store(_settings()) as store:
         value = study_results(store.get_study(study), store)
-    keys = ("arm", "dimension", "estimate", "lo", "hi", "n", "n_personas", "n_unscored")
+    keys = ["arm", "dimension", "estimate", "lo", "hi", "n", "n_personas", "n_unscored"]
+    if any("design" in row for row in value["results"]):
+        keys.append("method")
     rows = [{k: r[k] for k in keys} for r in value["results"] if r.get("domain", "all") == "all"]
     _put(value, as_json, lambda _: _table(rows))
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from core.errors import StudyError
-from core.ports import Store
+from core.review_ports import ReviewingStore
 from core.settings import Settings
 
 Put = Callable[[dict[str, Any], bool, Callable[[dict[str, Any]], str]], None]
@@ -18,7 +18,7 @@ Put = Callable[[dict[str, Any], bool, Callable[[dict[str, Any]], str]], None]
 
 def add_report(
     app: typer.Typer,
-    opened: Callable[[], AbstractContextManager[Store]],
+    opened: Callable[[], AbstractContextManager[ReviewingStore]],
     settings: Callable[[], Settings],
     put: Put,
 ) -> None:

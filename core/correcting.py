@@ -101,6 +101,22 @@ def correct(  # noqa: PLR0913 - each is a choice that a reader of the page makes
     statistic refuses, its reason stands in the place of the number.
     """
     held = evidence(design, dimension, instrument_id, store)
+    return correct_evidence(
+        held, design, dimension, instrument_id, arms=arms, baseline=baseline, target=target
+    )
+
+
+def correct_evidence(  # noqa: PLR0913 - that of correct
+    held: Evidence,
+    design: ReviewDesign,
+    dimension: str,
+    instrument_id: str,
+    *,
+    arms: Sequence[str],
+    baseline: str,
+    target: Target = "superpop",
+) -> Correction:
+    """As `correct`, of evidence that is read already."""
     pi = held.pi * _done_share(held)
     present = [arm for arm in arms if arm in held.arms]
     return Correction(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core.compare import compare
-from core.comparison import Comparison, results_object
+from core.comparison import Comparison
 from core.ports import Store, Study
+from core.review_ports import ReviewingStore
 
 
 def arms_of(study: Study, present: list[str]) -> list[str]:
@@ -28,9 +29,12 @@ def compare_study(
     return compare(ratings, arms=arms, baseline=baseline)
 
 
-def study_results(study: Study, store: Store) -> dict[str, Any]:
+def study_results(study: Study, store: ReviewingStore) -> dict[str, Any]:
     """The object of `results --json`: what judges rated and, of conversations, how near it came."""
-    rated = results_object(study.name, compare_study(study, store))
+    from core.corrected_results import corrections_of, results_with_people
+
+    comparison = compare_study(study, store)
+    rated = results_with_people(study.name, comparison, corrections_of(study, comparison, store))
     if study.spec is None or study.spec.instances is None:
         return rated
     from core.personaconv.results import find, findings_object

@@ -11,9 +11,10 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from core.errors import StudyError
-from core.ports import Store, Study
+from core.ports import Study
 from core.report_examples import Example, distinct_claims, find_examples
 from core.report_ledger import Claim, Ledger, build_ledger
+from core.review_ports import ReviewingStore
 from core.types import Instrument
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Report:
 
 def make_report(
     study: Study,
-    store: Store,
+    store: ReviewingStore,
     *,
     now: datetime,
     baseline: str | None = None,
@@ -100,7 +101,7 @@ def make_report(
     )
 
 
-def _instruments(ledger: Ledger, store: Store) -> tuple[Instrument, ...]:
+def _instruments(ledger: Ledger, store: ReviewingStore) -> tuple[Instrument, ...]:
     """The instruments whole, each from one of the judgements it gave."""
     found: dict[str, Instrument] = {}
     for claim in ledger.claims:
@@ -110,7 +111,7 @@ def _instruments(ledger: Ledger, store: Store) -> tuple[Instrument, ...]:
     return tuple(sorted(found.values(), key=lambda i: (i.rubric, i.judge, i.id)))
 
 
-def _prompts(ledger: Ledger, store: Store) -> dict[str, tuple[str, ...]]:
+def _prompts(ledger: Ledger, store: ReviewingStore) -> dict[str, tuple[str, ...]]:
     """The prompts that each arm's dialogues name, as the first of them has it."""
     found: dict[str, tuple[str, ...]] = {}
     for claim in ledger.claims:

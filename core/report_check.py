@@ -20,10 +20,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.errors import NotFound, SourceError
 from core.findings import arms_of
-from core.ports import Store, Study
+from core.ports import Study
 from core.report import FORMAT
 from core.report_examples import quoted_now
 from core.report_ledger import Claim, build_ledger
+from core.review_ports import ReviewingStore
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +127,7 @@ def _seal(document: str) -> str:
 
 
 def check_report(
-    document: str, store: Store, *, annotations: pd.DataFrame | None = None
+    document: str, store: ReviewingStore, *, annotations: pd.DataFrame | None = None
 ) -> Checked:
     """Recompute every claim of a report. Raises `SourceError` for what is no report of ours,
     `NotFound` when its study is not stored here.
@@ -145,7 +146,9 @@ def check_report(
     )
 
 
-def read_report(path: Path, store: Store, *, annotations: pd.DataFrame | None = None) -> Checked:
+def read_report(
+    path: Path, store: ReviewingStore, *, annotations: pd.DataFrame | None = None
+) -> Checked:
     """Check a report file. Raises `SourceError` where it cannot be read, too."""
     try:
         document = path.read_text(encoding="utf-8")
@@ -191,7 +194,9 @@ def _read(document: str) -> _File:
     return read
 
 
-def _claims_now(read: _File, store: Store, annotations: pd.DataFrame | None) -> dict[str, Claim]:
+def _claims_now(
+    read: _File, store: ReviewingStore, annotations: pd.DataFrame | None
+) -> dict[str, Claim]:
     """What could be claimed now; the quoted dialogues are those of the file, not chosen anew."""
     study = _study(read, store)
     arms = arms_of(study, store.list_arms(study.id))
@@ -205,7 +210,7 @@ def _claims_now(read: _File, store: Store, annotations: pd.DataFrame | None) -> 
     return found
 
 
-def _study(read: _File, store: Store) -> Study:
+def _study(read: _File, store: ReviewingStore) -> Study:
     found = store.find_study(read.study_id)
     if found is None:
         raise NotFound(

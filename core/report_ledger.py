@@ -7,21 +7,27 @@ whose rows changed has another hash, and no other claim has (see `core.report_ch
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from core.agreement import Agreement, agreement
 from core.compare import compare
-from core.comparison import ArmEstimate, Comparison, Difference, Ends, results_object
+from core.comparison import ArmEstimate, Comparison, Difference, Ends
+from core.corrected_results import corrections_of, label_table, results_with_people
+from core.correcting import Correction
 from core.findings import arms_of
 from core.ports import DialogueFilter, Store, Study
+from core.report_claim import Claim, cell, hash_lines
+from core.report_corrected import corrected_claims
+from core.review_ports import ReviewingStore
 from core.stats.types import StatsError
 from core.types import StopReason
 
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = ["ROW_COLUMNS", "Claim", "Ledger", "build_ledger", "hash_lines"]
 
 ROW_COLUMNS = (
     "dialogue_id", "arm", "persona_id", "task_id", "repetition", "domains", "stop_reason",
@@ -35,36 +41,6 @@ _DIFFERENCE_NUMBERS = (
     "baseline_mean",
 )  # fmt: skip
 
-Numbers = Mapping[str, float | int | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Numbers of a report and what they rest on.
-
-    `kind` is `dialogues` (how an arm's dialogues ended), `arm`, `difference`, `agreement` or
-    `example`. `dialogue_ids` are those behind it.
-    """
-
-    id: str
-    kind: str
-    arm: str
-    baseline: str
-    dimension: str
-    instrument: str
-    instrument_id: str
-    method: str
-    numbers: Numbers
-    data_hash: str
-    warnings: tuple[str, ...] = ()
-    dialogue_ids: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the ids of the dialogues, which the hash covers."""
-        values = asdict(self)
-        del values["dialogue_ids"]
-        return values | {"numbers": dict(self.numbers), "warnings": list(self.warnings)}
-
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
@@ -74,12 +50,13 @@ class Ledger:
     comparison: Comparison
     claims: tuple[Claim, ...]
     agreements: tuple[Agreement, ...] = ()
+    corrections: tuple[Correction, ...] = ()
     rows: Sequence[str] = field(default=(), repr=False)
 
     @property
     def results(self) -> dict[str, Any]:
         """The same object that `results --json` prints."""
-        return results_object(self.study.name, self.comparison)
+        return results_with_people(self.study.name, self.comparison, self.corrections)
 
     def claim(self, claim_id: str) -> Claim:
         return next(c for c in self.claims if c.id == claim_id)
@@ -87,7 +64,7 @@ class Ledger:
 
 def build_ledger(
     study: Study,
-    store: Store,
+    store: ReviewingStore,
     *,
     baseline: str | None = None,
     annotations: pd.DataFrame | None = None,
@@ -95,9 +72,12 @@ def build_ledger(
 ) -> Ledger:
     """Make every claim about a study from what is stored (`ratings`, where they are read already).
 
-    `annotations` is a table of people's labels (`core.agreement_rows.COLUMNS`), where there are
-    any; agreement is claimed for each dimension and instrument in it.
+    `annotations` is a table of people's labels (`core.agreement_rows.COLUMNS`) instead of those
+    that are stored; agreement is claimed for each dimension and instrument in it. What blind
+    labels of a stored draw correct is always read from the store.
     """
+    if annotations is None:
+        annotations = label_table(study, store)
     if ratings is None:
         ratings = store.ratings(study.id)
     arms = arms_of(study, store.list_arms(study.id))
@@ -111,7 +91,10 @@ def build_ledger(
     agreements = () if annotations is None else _agreements(annotations, comparison.ends)
     if annotations is not None:
         claims += [_agreement_claim(found, annotations) for found in agreements]
-    return Ledger(study, comparison, tuple(claims), agreements, behind.lines)
+    corrections = corrections_of(study, comparison, store)
+    for correction in corrections:
+        claims += corrected_claims(correction, comparison.instruments(correction.dimension), store)
+    return Ledger(study, comparison, tuple(claims), agreements, corrections, behind.lines)
 
 
 # --- rows and hashes --------------------------------------------------------------------------
@@ -131,7 +114,7 @@ class _Behind:
         columns = [ratings[name].astype(object).tolist() for name in ROW_COLUMNS]
         for row in zip(*columns, strict=True):
             key = (str(row[1]), str(row[7]), str(row[8]))
-            parts.setdefault(key, []).append("\t".join(map(_cell, row)))
+            parts.setdefault(key, []).append("\t".join(map(cell, row)))
             ids.setdefault(key, {})[str(row[0])] = None
         return cls(
             {key: sorted(lines) for key, lines in parts.items()},
@@ -147,23 +130,6 @@ class _Behind:
 
     def dialogues(self, *keys: tuple[str, str, str]) -> tuple[str, ...]:
         return tuple(sorted({i for key in keys for i in self.ids.get(key, ())}))
-
-
-def hash_lines(lines: Sequence[str]) -> str:
-    """SHA-256 of the lines, each ended by a line feed."""
-    hashed = hashlib.sha256()
-    for line in lines:
-        hashed.update(line.encode("utf-8", "surrogatepass") + b"\n")
-    return hashed.hexdigest()
-
-
-def _cell(value: object) -> str:
-    """A value as a hash reads it: nothing for what is missing, whole numbers without a point."""
-    if value is None or str(value) in ("nan", "<NA>", "NaT"):
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).replace("\t", " ").replace("\n", " ")
 
 
 # --- claims -----------------------------------------------------------------------------------
@@ -305,7 +271,7 @@ def _agreement_claim(found: Agreement, rows: pd.DataFrame) -> Claim:
     part = rows[rows["dimension"] == found.dimension]
     own = part[(part["instrument"] == found.instrument) | part["instrument"].isna()]
     columns = [own[name].astype(object).tolist() for name in sorted(own.columns)]
-    lines = sorted("\t".join(map(_cell, row)) for row in zip(*columns, strict=True))
+    lines = sorted("\t".join(map(cell, row)) for row in zip(*columns, strict=True))
     numbers: dict[str, float | int | None] = {
         "n_labels": found.n_labels,
         "n": found.n_items,

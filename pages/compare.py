@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._ui import comparison_parts, comparison_query, corrected_parts, frame, text
+from pages._ui import (
+    comparison_parts,
+    comparison_query,
+    corrected_parts,
+    fault_parts,
+    frame,
+    slice_parts,
+    text,
+)
 
 frame.enter()
 st.title("Compare", anchor=False)
@@ -35,10 +43,9 @@ if baseline != one.baseline:
 part = comparison_query.pick_instrument(one, dimension)
 
 comparison_parts.say(study, part)
-arms, corrected, spread, domains, numbers = st.tabs(
-    ["Arms", "Corrected by people", "Distribution", "By domain", "Numbers"],
-    key="compare.tab",
-    on_change="rerun",
+NAMES = "Arms,Corrected by people,Distribution,By domain,Slices,By turns,Without faults,Numbers"
+arms, corrected, spread, domains, slices, turns, faults, numbers = st.tabs(
+    NAMES.split(","), key="compare.tab", on_change="rerun"
 )
 if arms.open:
     with arms:
@@ -53,6 +60,15 @@ if spread.open:
 if domains.open:
     with domains:
         comparison_parts.show_domains(study, part)
+if slices.open:
+    with slices:
+        slice_parts.show_slices(study, part)
+if turns.open:
+    with turns:
+        slice_parts.show_turns(study, part)
+if faults.open:
+    with faults:
+        fault_parts.show(study, part)
 if numbers.open:
     with numbers:
         comparison_parts.show_numbers(comparison_query.comparison(study, baseline))

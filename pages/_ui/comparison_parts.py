@@ -17,7 +17,11 @@ from core.published import load_published
 from pages._ui import charts, frame, text
 from pages._ui.published_chart import published_chart
 
-_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
+_CONFIG: dict[str, Any] = {
+    "displaylogo": False,
+    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
+    "toImageButtonOptions": {"format": "svg", "scale": 2},
+}
 _COLUMNS = (
     "arm", "dimension", "estimate", "lo", "hi", "n", "n_personas", "n_unscored", "method",
     "instrument",

@@ -88,6 +88,7 @@ def _load(assignment: Assignment) -> None:
         "focus": int(kept.get("focus") or 0),
         "turn": int(kept.get("turn") or 1),
         "seconds": float(kept.get("seconds") or 0.0),
+        "flagged": bool(kept.get("flagged")),
     }
     st.session_state[_key(assignment, "note")] = st.session_state[key]["note"]
     st.session_state[_key(assignment, "clock")] = time.monotonic()
@@ -293,6 +294,17 @@ def _save_row(queue: Queue, assignment: Assignment) -> None:
             on_click=_skip,
             args=(queue, assignment),
         )
+        st.button(
+            "Flag",
+            key=_key(assignment, "flag"),
+            icon=":material/bookmark:",
+            shortcut="f",
+            help="Marks it for others to look at, with your note; it is rated all the same.",
+            on_click=_flag,
+            args=(queue, assignment),
+        )
+    if _flagged(assignment):
+        st.caption(":material/bookmark: Flagged for others to look at.")
 
 
 def _save(queue: Queue, assignment: Assignment) -> None:
@@ -339,3 +351,20 @@ def _skip(queue: Queue, assignment: Assignment) -> None:
     except AppError as error:
         st.session_state["desk.note"] = str(error)
     st.session_state[MOVED] = True
+
+
+def _flagged(assignment: Assignment) -> bool:
+    return bool(_draft(assignment).get("flagged"))
+
+
+def _flag(queue: Queue, assignment: Assignment) -> None:
+    _keep(queue, assignment)
+    draft = _draft(assignment)
+    if draft.get("flagged"):
+        return
+    try:
+        queue.flag(assignment, draft["note"])
+        draft["flagged"] = True
+        _keep(queue, assignment)
+    except AppError as error:
+        st.session_state["desk.note"] = str(error)

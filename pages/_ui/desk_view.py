@@ -36,6 +36,7 @@ KEYS = """
 | T | after the reveal: the judge's reason is better |
 | K, H | after the reveal: keep mine; I had missed something |
 | S | later |
+| F | flag it for others to look at |
 | U | take the last rating back |
 
 Tab goes to everything, and nothing happens by a key while you type.

@@ -10,8 +10,9 @@ from core.clock import now
 from core.errors import StudyError
 from core.files import Folder
 from core.findings import arms_of
-from core.ports import Store, Study
+from core.ports import Study
 from core.report import Report, make_report
+from core.review_ports import ReviewingStore
 from core.settings import Settings
 from pages._ui.report_html import report_html
 from pages._ui.report_paper import report_latex, report_markdown
@@ -37,7 +38,7 @@ def document(report: Report, form: str, settings: Settings) -> str:
 
 def write_report(  # noqa: PLR0913 - what, from where, to where, and how
     study: Study,
-    store: Store,
+    store: ReviewingStore,
     settings: Settings,
     to: Path,
     form: str,

@@ -79,8 +79,10 @@ def _head(report: Report, primary: words.Part, marks: dict[str, int]) -> str:
     question = f'<p class="question">{_e(asked)}</p>' if asked else ""
     claims = words.claims_of(report, "difference", primary)
     claims = claims or words.claims_of(report, "arm", primary)
+    lines = words.corrected_lines(report, primary)
+    people = f'<p class="lead">{_e(" ".join(lines))}</p>' if lines else ""
     return (
-        f'<header id="question"><h1>{_e(report.study.name)}</h1>{question}'
+        f'<header id="question"><h1>{_e(report.study.name)}</h1>{question}{people}'
         f'<p class="lead">{_e(words.headline(primary))}{_marks(claims, marks)}</p>'
         f'<p class="muted">Made {_e(text.when(report.made_at))} UTC. Small numbers lead to the '
         "ledger, where each claim says what it rests on.</p></header>"
@@ -130,6 +132,7 @@ def _results(
     for index, part in enumerate(parts):
         several = len(report.ledger.comparison.instruments(part.dimension)) > 1
         yield f"<h3>{_e(words.title_of(part, several))}</h3>"
+        yield from _corrected(report, part, marks)
         yield f"<p>{_e(words.headline(part))}</p>"
         yield from _charts(part, index, scripts)
         arms = words.claims_of(report, "arm", part)
@@ -141,6 +144,16 @@ def _results(
         for claim in pairs or arms:
             yield _finding(report, claim, marks, shown=index == 0)
     yield "</section>"
+
+
+def _corrected(report: Report, part: words.Part, marks: dict[str, int]) -> Iterable[str]:
+    """What people's labels say, before what the judge says; nothing where there are none."""
+    claims = words.corrected_claims(report, part)
+    if claims:
+        yield from (f"<p>{_e(line)}</p>" for line in words.corrected_lines(report, part))
+        cells = map(words.corrected_cells, claims)
+        yield _claims_table(words.CORRECTED_HEADS, claims, cells, marks)
+        yield '<p class="muted">The judge alone, uncorrected:</p>'
 
 
 def _charts(part: words.Part, index: int, scripts: list[str]) -> Iterable[str]:

@@ -50,7 +50,11 @@ def _section(report: Report, part: words.Part) -> list[str]:
     several = len(report.ledger.comparison.instruments(part.dimension)) > 1
     arms = words.claims_of(report, "arm", part)
     pairs = words.claims_of(report, "difference", part)
-    lines = [f"### {_md(words.title_of(part, several))}", "", _md(words.headline(part)), ""]
+    lines = [f"### {_md(words.title_of(part, several))}", ""]
+    if corrected := words.corrected_claims(report, part):
+        lines += _bullets(words.corrected_lines(report, part))
+        lines += _table(words.CORRECTED_HEADS, map(words.corrected_cells, corrected))
+    lines += [_md(words.headline(part)), ""]
     lines += _table(words.ARM_HEADS, map(words.arm_cells, arms))
     if pairs:
         lines += _table(words.DIFFERENCE_HEADS, map(words.difference_cells, pairs))
@@ -105,6 +109,10 @@ def report_latex(report: Report) -> str:
         title = words.title_of(part, several)
         arms = words.claims_of(report, "arm", part)
         pairs = words.claims_of(report, "difference", part)
+        if people := words.corrected_claims(report, part):
+            rows = map(words.corrected_cells, people)
+            name = f"{title}, as people would rate it"
+            lines += _tex_table(name, words.CORRECTED_HEADS, rows, people)
         lines += _tex_table(title, words.ARM_HEADS, map(words.arm_cells, arms), arms)
         if pairs:
             cells = map(words.difference_cells, pairs)

@@ -34,7 +34,7 @@ def report_of(study: Study) -> Report:
 @st.cache_data(show_spinner="Reading the study …", max_entries=8)
 def _report(at: At, study_id: str) -> Report:
     del at
-    store = wiring.store()
+    store = wiring.reviews()
     return make_report(store.get_study(study_id), store, now=now())
 
 
@@ -83,6 +83,8 @@ def _file(report: Report, form: str, settings: Settings) -> bytes:
 
 def show_preview(report: Report, part: words.Part) -> None:
     """What the file will say about one dimension."""
+    for line in words.corrected_lines(report, part):
+        st.markdown(_md(line))
     st.markdown(_md(words.headline(part)))
     for name, figure in _figures(part).items():
         st.plotly_chart(figure, key=f"report.chart.{name}", theme=None, config=_PLAIN)
@@ -178,7 +180,7 @@ def _show_claims(report: Report, part: words.Part) -> None:
             "rests on": words.claim_basis(claim),
             "data hash": claim.data_hash[:12],
         }
-        for kind in ("arm", "difference")
+        for kind in ("corrected", "corrected_difference", "arm", "difference")
         for claim in words.claims_of(report, kind, part)
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, key="report.claims")

@@ -8,11 +8,14 @@ from urllib.parse import urlencode
 
 from core import agreement_words
 from core.agreement import Agreement
-from core.comparison import Comparison
+from core.compare import rubric_ends
+from core.comparison import Comparison, Ends
+from core.correcting import Correction
 from core.report import Report
 from core.report_ledger import Claim
 from core.stats.intervals import FEW_CLUSTERS
 from pages._ui import text
+from pages._ui.corrected_words import arm_words, basis_words, gap_words
 
 NOTHING = "–"
 
@@ -25,6 +28,7 @@ class Part:
     instrument_id: str
     instrument: str
     comparison: Comparison
+    checked: bool = False  # people's labels correct it, in numbers of their own
 
 
 def parts(report: Report) -> list[Part]:
@@ -32,16 +36,43 @@ def parts(report: Report) -> list[Part]:
     whole = report.ledger.comparison
     spec = report.study.spec
     primary = spec.primary if spec is not None else "personalization"
+    checked = {(c.dimension, c.instrument_id) for c in report.ledger.corrections}
     order = sorted(whole.dimensions, key=lambda d: (d != primary, d))
     return [
-        Part(dimension, key, label, whole.select(dimension, key))
+        Part(dimension, key, label, whole.select(dimension, key), (dimension, key) in checked)
         for dimension in order
         for key, label in whole.instruments(dimension).items()
     ]
 
 
 def headline(part: Part) -> str:
-    return text.what_is_estimated(part.comparison)
+    said = text.what_is_estimated(part.comparison)
+    return said.replace(text.UNCHECKED, "uncorrected") if part.checked else said
+
+
+def correction_of(report: Report, part: Part) -> Correction | None:
+    """What people's labels make of a section, where they make something of it."""
+    return next(
+        (
+            found
+            for found in report.ledger.corrections
+            if (found.dimension, found.instrument_id) == (part.dimension, part.instrument_id)
+            and any(row.found is not None for row in found.arms)
+        ),
+        None,
+    )
+
+
+def corrected_lines(report: Report, part: Part) -> list[str]:
+    """Arms and differences as people would rate them, and what that rests on; else nothing."""
+    found = correction_of(report, part)
+    if found is None:
+        return []
+    ends = rubric_ends().get(found.dimension) or Ends(0, 1)
+    lines = [arm_words(row, found, ends) for row in found.arms]
+    lines += [gap_words(gap, found.dimension, ends) for gap in found.gaps if gap.found is not None]
+    basis = basis_words(found, part.instrument)
+    return [*lines, f"{basis} Labels of {found.design.name}, frame {found.design.frame_hash[:12]}."]
 
 
 def title_of(part: Part, several: bool) -> str:
@@ -56,6 +87,37 @@ DIFFERENCE_HEADS = (
     "Arm", "Minus", "Difference", "95 % interval", "p", "n", "Personas", "Better / worse / same"
 )  # fmt: skip
 LEDGER_HEADS = ("No.", "Claim", "Numbers", "Rests on", "Instrument", "Data hash", "Dialogues")
+
+
+CORRECTED_HEADS = (
+    "Arm", "Minus", "Estimate", "95 % interval", "Method", "People alone", "Judge alone", "n",
+    "Labels", "Personas",
+)  # fmt: skip
+
+
+def corrected_claims(report: Report, part: Part) -> list[Claim]:
+    return [
+        claim
+        for kind in ("corrected", "corrected_difference")
+        for claim in claims_of(report, kind, part)
+    ]
+
+
+def corrected_cells(claim: Claim) -> list[str]:
+    said = claim.numbers
+    return [
+        claim.arm,
+        claim.baseline or NOTHING,
+        number_cell(said["estimate"]),
+        interval_cell(claim),
+        METHODS[claim.method],
+        number_cell(said["people_estimate"]),
+        number_cell(said["judge_estimate"]),
+        *(number_cell(said[k]) for k in ("n", "n_labels", "n_personas")),
+    ]
+
+
+METHODS = {"corrected": "corrected", "human_only": "people alone"}
 
 
 def number_cell(value: float | int | None, digits: int = 3) -> str:
@@ -116,11 +178,15 @@ def claim_words(claim: Claim) -> str:
         "arm": f"{name} with {claim.arm}",
         "difference": f"{name}: {claim.arm} minus {claim.baseline}",
         "agreement": f"{name}: judge and people",
+        "corrected": f"{name} with {claim.arm}, as people would rate it",
+        "corrected_difference": (
+            f"{name}: {claim.arm} minus {claim.baseline}, as people would rate them"
+        ),
         "example": f"Quoted dialogue of {claim.arm}" + (f", {name}" if name else ""),
     }[claim.kind]
 
 
-_COUNTS = ("n", "n_personas", "n_unscored", "n_excluded", "n_overridden")
+_COUNTS = ("n", "n_labels", "n_personas", "n_unscored", "n_excluded", "n_overridden")
 
 
 def claim_basis(claim: Claim) -> str:
@@ -130,6 +196,8 @@ def claim_basis(claim: Claim) -> str:
         for name in _COUNTS
         if name in claim.numbers
     ]
+    if claim.design:
+        said += [f"design {claim.design}", f"frame {claim.frame_hash[:12]}"]
     return "; ".join(said) or NOTHING
 
 
@@ -204,7 +272,14 @@ def limits(report: Report) -> list[str]:
     found = ["The persons are simulated: what people would have said may differ."]
     judges = sorted({i.judge for i in report.instruments})
     named = ", ".join(judges)
-    if report.ledger.agreements:
+    corrected = [part for part in parts(report) if correction_of(report, part) is not None]
+    if corrected:
+        titles = ", ".join(dict.fromkeys(text.dimension_name(p.dimension) for p in corrected))
+        found.append(
+            f"{titles}: the numbers as people would rate it come first. All others are means of "
+            f"{named}, not corrected, and know nothing of the judge's own bias."
+        )
+    elif report.ledger.agreements:
         found.append(f"Estimates are means of {named}; they are not corrected by people's labels.")
     else:
         found.append(

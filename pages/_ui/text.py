@@ -17,6 +17,7 @@ from core.numerals import decimals_for as decimals_for
 from core.numerals import number as number
 from core.types import ContextSetting, JudgementStatus, Part, StopReason
 
+UNCHECKED = "not yet checked by people"
 _NBSP = "\u00a0"
 _JOINER = "\u2060"  # invisible; keeps renderers from seeing a link, an icon or an arrow
 
@@ -338,7 +339,7 @@ def _range(lo: float | None, hi: float | None, verdict: bool) -> str:
 
 def _basis(row: ArmEstimate | Difference) -> str:
     judge = row.instrument.partition(" · ")[0]
-    checked = f"judged by {judge}, not yet checked by people"
+    checked = f"judged by {judge}, {UNCHECKED}"
     personas = plural(row.n_personas, "persona")
     if isinstance(row, Difference):
         return f"{plural(row.n, 'scenario')} with both, {personas}; {checked}"
