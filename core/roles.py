@@ -7,7 +7,7 @@ has drawn before.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -44,7 +44,7 @@ NEEDED = {
 _READS = ("get_", "find_", "list_", "count_", "iter_", "search_", "rated_", "stored_")
 _READERS = frozenset(
     {
-        "recent_seconds",
+        *("recent_seconds", "threads_of_members"),
         *("revision", "ratings", "eligible", "progress", "vocabulary", "study_annotations"),
         *("arm_progress", "lease_holders", "lease_owners", "judgement_statuses", "past"),
         *("failure_kinds", "dialogues_without", "call_owners", "role_of", "close"),
@@ -71,6 +71,8 @@ class Guarded:
 
         def checked(*args: Any, **options: Any) -> Any:
             require(self.allowed(), need)
+            if need is not Role.ADMIN:
+                _own_name(self.person, (*args, *options.values()))
             return found(*args, **options)
 
         return checked
@@ -83,8 +85,22 @@ def require(role: Role, need: Role) -> None:
     """Raise `NotAllowed` when `role` is not enough."""
     if _RANK[role] < _RANK[need]:
         raise NotAllowed(
-            f"This is for people with the role {need}, and yours is {role}; ask an admin."
+            f"This is for people with the role {need}, and yours is {role}; sign in, or ask an "
+            "admin."
         )
+
+
+_NAMED = ("annotator", "author")
+
+
+def _own_name(person: str, values: Iterable[Any]) -> None:
+    """Raise `NotAllowed` for a row that is signed with another's name."""
+    for value in values:
+        rows = value if isinstance(value, list | tuple) else (value,)
+        for row in rows:
+            names = {getattr(row, name, person) for name in _NAMED}
+            if names != {person}:
+                raise NotAllowed("What you save is signed with your own name, and no other.")
 
 
 def role_of(person: str, store: ReviewingStore, *, shared: bool) -> Role:

@@ -7,13 +7,26 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.settings import Settings
-from pages._ui import asset_browser, errors, frame, installation, state, who, wiring
+from pages._ui import (
+    asset_browser,
+    errors,
+    frame,
+    installation,
+    people_panel,
+    state,
+    text,
+    who,
+    wiring,
+)
 
-_TABS = ("This installation", "All settings", "Prompts", "Rubrics")
+_TABS = ("This installation", "All settings", "Prompts", "Rubrics", "People and audit")
 
 
 def show_author(settings: Settings) -> None:
     who.recall(settings)
+    if not who.own_machine(settings):
+        st.caption(f"Signed in as {text.escape_md(state.author(), one_line=True) or 'nobody'}")
+        return
     st.session_state["settings.author"] = state.author()
     st.text_input(
         "Your name",
@@ -35,6 +48,7 @@ drawn: tuple[Callable[[], None], ...] = (
     lambda: installation.show_all(settings),
     asset_browser.show_prompts,
     asset_browser.show_rubrics,
+    people_panel.show,
 )
 for tab, draw in zip(tabs, drawn, strict=True):
     if tab.open:

@@ -10,6 +10,7 @@ from core.errors import AssetError
 from core.judge import prompt_for
 from core.judging import scenario_of
 from core.parties.make import SCRIPTED_JUDGE
+from core.roles import Role
 from core.rubric_drafts import Draft, begin, diff, read_draft, save
 from core.rubric_replay import change_words, what_changed
 from core.types import Dialogue, Judgement
@@ -49,6 +50,7 @@ def show() -> None:
 
 def _save(draft: Draft) -> None:
     with errors.shown():
+        wiring.demand(Role.ADMIN)
         saved = save(draft)
         st.session_state.pop(_TRIED, None)
         st.toast(f"Saved {saved.ref}; what older versions rated stays as it is.")

@@ -70,7 +70,7 @@ def _form(rated: Rated, rubric: Rubric | None) -> None:
             format_func=lambda reason: reason[:1].upper() + reason[1:],
         )
         st.text_area("In your words (optional)", key=_key(judgement, "words"), height=80)
-        if not state.author():
+        if not state.author() and who.own_machine(wiring.settings()):
             st.text_input("Your name, asked once", key="dialogues.author", max_chars=who.MOST)
         st.form_submit_button(
             "Save override",

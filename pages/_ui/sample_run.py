@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.launcher import is_running, last_words, start_run
+from core.roles import Role
 from core.sample import SAMPLE_STUDY
 from core.study_file import load_study
 from core.types import StudyProgress
@@ -48,6 +49,7 @@ def show_start() -> None:
         disabled=starting(),
     ):
         with errors.shown():
+            wiring.demand(Role.ADMIN)
             st.session_state[_FAULT] = None
             st.session_state[_PID] = start_run(SAMPLE_STUDY, wiring.settings())
             st.rerun()

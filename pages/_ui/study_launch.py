@@ -10,6 +10,7 @@ import streamlit as st
 from core.estimate import Estimate
 from core.launcher import is_running, last_words, run_options, start_resume, start_run, study_path
 from core.ports import Study
+from core.roles import Role
 from core.shelf import save_study
 from core.study_file import StudySpec
 from pages._ui import errors, state, study_drafts, wiring
@@ -89,6 +90,7 @@ def _options() -> list[str]:
 
 def _save(spec: StudySpec, draft_id: str) -> None:
     with errors.shown():
+        wiring.demand(Role.ADMIN)
         save_study(spec, wiring.settings())
         study_drafts.drop(draft_id)
         state.put(study=spec.name)
@@ -96,6 +98,7 @@ def _save(spec: StudySpec, draft_id: str) -> None:
 
 def _launch(spec: StudySpec, draft_id: str) -> None:
     with errors.shown():
+        wiring.demand(Role.ADMIN)
         save_study(spec, wiring.settings())
         run(spec.name)
         study_drafts.drop(draft_id)
@@ -105,6 +108,7 @@ def _launch(spec: StudySpec, draft_id: str) -> None:
 def run(name: str) -> None:
     """Start the saved file of a study."""
     with errors.shown():
+        wiring.demand(Role.ADMIN)
         settings = wiring.settings()
         pid = start_run(study_path(name, settings), settings, _options())
         st.session_state[_STARTED] = Started(name, pid, time.monotonic())
@@ -113,6 +117,7 @@ def run(name: str) -> None:
 def resume(study: Study, *, failed: bool = False) -> None:
     """Go on with a stored study, and with `failed` try again what failed."""
     with errors.shown():
+        wiring.demand(Role.ADMIN)
         options = [*_options(), *(["--failed"] if failed else [])]
         budget = st.session_state.get("studies.budget")
         if budget is not None:

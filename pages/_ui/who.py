@@ -19,9 +19,27 @@ def own_machine(settings: Settings) -> bool:
     """Tell whether the app listens on this machine alone, for the one person who sits at it.
 
     Both the setting and what the server really listens on must say so: without an address it
-    listens everywhere.
+    listens everywhere. Where a login is configured it is shared, whatever it listens on: a
+    proxy may stand before it.
     """
-    return _is_loopback(settings.address) and _is_loopback(st.get_option("server.address"))
+    alone = _is_loopback(settings.address) and _is_loopback(st.get_option("server.address"))
+    return alone and not login_configured()
+
+
+def signed_in() -> str:
+    """Whom the login vouches for; empty where there is no login, or before it."""
+    user = st.user
+    if not getattr(user, "is_logged_in", False):
+        return ""
+    return str(user.get("email") or user.get("name") or "")[:MOST]
+
+
+def login_configured() -> bool:
+    """Whether Streamlit's secrets name an OpenID provider."""
+    try:
+        return "auth" in st.secrets
+    except FileNotFoundError:
+        return False
 
 
 def _is_loopback(address: str | None) -> bool:
@@ -33,17 +51,20 @@ def _is_loopback(address: str | None) -> bool:
 
 def recall(settings: Settings) -> None:
     """Put the remembered name into a new session."""
+    if not own_machine(settings):  # a name that somebody types proves nothing there
+        st.session_state["author"] = signed_in()
+        return
     if "author" in st.session_state:
         return
-    st.session_state["author"] = _read(settings) if own_machine(settings) else ""
+    st.session_state["author"] = _read(settings)
 
 
 def remember(settings: Settings, name: str) -> None:
-    """Keep the name in this session, and for the next one where one person works."""
+    """Keep the name, on one's own machine; where it is shared, only a login names people."""
+    if not own_machine(settings):
+        return
     name = " ".join(name.split())[:MOST]
     st.session_state["author"] = name
-    if not own_machine(settings):
-        return  # on a shared machine the next person would sign with it
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         (settings.data_dir / _FILE).write_text(name, encoding="utf-8")

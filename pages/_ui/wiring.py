@@ -5,16 +5,19 @@ The only module of `pages` that may meet `storage` and the litellm adapter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import streamlit as st
 
+from core.clock import now
 from core.parties.lexicon import Lexicon, build_lexicon
 from core.ports import Store
 from core.review_ports import ReviewingStore
+from core.roles import Guarded, Role, claim_first, require, role_of
 from core.sample import ensure_sample
 from core.settings import Settings
 from core.types import ModelSpec
+from pages._ui import who
 
 if TYPE_CHECKING:
     from core.bulk_override import BulkStore
@@ -28,18 +31,42 @@ def settings() -> Settings:
 
 
 def store() -> Store:
-    """The store of these settings, opened, migrated and filled with the sample."""
-    return _store(settings())
+    """The store of these settings, opened, migrated and filled with the sample.
+
+    Where the app is shared, as the person at work may use it: each write asks for a role.
+    """
+    return cast("Store", _allowed())
 
 
 def bulk_store() -> BulkStore:
     """The same store, for overriding many judgements at once."""
-    return _store(settings())
+    return cast("BulkStore", _allowed())
 
 
 def reviews() -> ReviewingStore:
     """The same store, for what needs designs and labels."""
-    return _store(settings())
+    return cast("ReviewingStore", _allowed())
+
+
+def _allowed() -> object:
+    opened = _store(settings())
+    if who.own_machine(settings()):
+        return opened
+    person = who.signed_in()
+    if person:
+        claim_first(person, opened, now=now)
+    return Guarded(opened, person, lambda: _role(person))
+
+
+def _role(person: str) -> Role:
+    """Read anew each time: a role that was taken away holds no longer."""
+    return role_of(person, _store(settings()), shared=True) if person else Role.VIEWER
+
+
+def demand(role: Role) -> None:
+    """Raise `NotAllowed` unless the person at work has this role; for work of other processes."""
+    if not who.own_machine(settings()):
+        require(_role(who.signed_in()), role)
 
 
 def model() -> LitellmModel:

@@ -109,7 +109,7 @@ WRITES = [
     *("add_design", "give_role", "add_study", "set_study_state", "add_units", "claim_units"),
     *("add_finished", "add_calls", "add_judgements", "add_import_report", "write_dataset"),
     *("release_units", "reopen_failed", "reopen_unjudged", "admit_calls", "end_calls"),
-    *("renew_calls", "lose_calls", "heartbeat"),
+    *("write_conversations", "renew_calls", "lose_calls", "heartbeat"),
 ]
 
 
