@@ -10,7 +10,7 @@ from core.comparison import Ends
 from core.findings import arms_of
 from core.instruments import instrument_shift, margin_of, panel_ratings, shift_words
 from core.ports import Study
-from pages._ui import charts, comparison_query, errors, text, wiring
+from pages._ui import charts, comparison_query, errors, judge_people, text, wiring
 from pages._ui.comparison_parts import dark
 
 
@@ -38,13 +38,16 @@ def show() -> None:
             "`python cli.py judge STUDY --rubric NAME --judge MODEL`.",
             icon=":material/straighten:",
         )
+        for only in known:
+            judge_people.show(study, dimension, known, (only, only, 0.0))
         return
     ends = rubric_ends().get(dimension, Ends(1, 5))
-    _shift(ratings, known, ends)
+    pair = _shift(ratings, known, ends)
+    judge_people.show(study, dimension, known, pair)
     _panel(study, ratings, known, ends)
 
 
-def _shift(ratings: pd.DataFrame, known: dict[str, str], ends: Ends) -> None:
+def _shift(ratings: pd.DataFrame, known: dict[str, str], ends: Ends) -> tuple[str, str, float]:
     st.subheader("Has the new one drifted?", anchor=False)
     ids = list(known)
     a, b, c = st.columns(3)
@@ -59,6 +62,7 @@ def _shift(ratings: pd.DataFrame, known: dict[str, str], ends: Ends) -> None:
         st.markdown(f"**{found.verdict}**: {text.escape_md(shift_words(found), one_line=True)}")
         if found.one_only:
             st.caption(f"{found.one_only:,} ratings that only one of the two gave are left out.")
+    return old, new, float(margin)
 
 
 def _panel(study: Study, ratings: pd.DataFrame, known: dict[str, str], ends: Ends) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.assets import Rubric, list_rubrics
+from core.assets import Rubric, list_rubrics, load_rubric
 from core.dry_run import Tried, dry_run, pick_dialogues
 from core.errors import AssetError
 from core.judge import prompt_for
@@ -14,7 +14,7 @@ from core.roles import Role
 from core.rubric_drafts import Draft, begin, diff, read_draft, save
 from core.rubric_replay import change_words, what_changed
 from core.types import Dialogue, Judgement
-from pages._ui import errors, frame, text, transcript, wiring
+from pages._ui import errors, frame, judge_replay, text, transcript, wiring
 from pages._ui.model_picker import Picker
 
 _TRIED = "judges.tried"
@@ -30,6 +30,9 @@ def show() -> None:
         "Next version", begin(name), key=f"judges.draft.{name}.{newest[name].version}", height=420
     )
     st.caption("A version is never edited, because results name the version they were made with.")
+    if newest[name].version > 1:
+        older = load_rubric(f"{name}@{newest[name].version - 1}")
+        judge_replay.show(older, newest[name], saved=True)
     try:
         draft = read_draft(written)
     except AssetError as error:
@@ -42,6 +45,8 @@ def show() -> None:
     with st.expander("The exact prompt", key="judges.prompt"):
         _show_prompt(draft.rubric, dialogues)
     _try(draft, dialogues)
+    if newest[name].version == 1:
+        judge_replay.show(newest[name], draft.rubric, saved=False)
     if st.button(
         f"Save as {draft.rubric.ref}", key="judges.save", type="primary", icon=":material/save:"
     ):
