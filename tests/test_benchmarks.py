@@ -110,3 +110,11 @@ def test_scale_is_measured_and_its_database_drawn(tmp_path: Path) -> None:
     drawn = run("pages", "--database", f"sqlite:///{kept}")
     drawn_rows = [cells(line) for line in drawn.stdout.splitlines()[2:]]
     assert ["40", "compare (one)"] in [row[:2] for row in drawn_rows], drawn.stderr[-2000:]
+
+
+@pytest.mark.slow
+def test_import_of_conversations_is_measured_against_parsing(tmp_path: Path) -> None:
+    ran = run("import_personaconv", "--megabytes", "1", "--rounds", "1", "--to", str(tmp_path))
+    assert cells(ran.stdout.splitlines()[4])[0] == "1", ran.stderr[-2000:]
+    assert "1 MB:" in ran.stdout
+    assert ran.returncode in (0, 1)  # so small a file says nothing of the ratio
