@@ -1,7 +1,7 @@
 """Tables of conversations by real people. A thread is read whole, so it is stored whole.
 
-Who wrote in which thread, and which replies may be asked about, are rows of their own: histories
-and instances are found without reading any text.
+Who wrote in which thread is a row of its own, and which replies may be asked about a column:
+histories and instances are found without reading any text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import Field
 
 from storage.fields import Base, json_field, key_field, ref_field, text_field, time_field
 
@@ -31,7 +30,10 @@ class ConversationsRow(Base, table=True):
 
 
 class ThreadRow(Base, table=True):
-    """`body` is JSON: the post's text and score, people, and comments in depth-first order."""
+    """`body` is JSON: the post's text and score, people, and comments in depth-first order.
+
+    `target_list` is JSON too: number, id, moment and score of each reply that may be asked about.
+    """
 
     __tablename__ = "thread"
     __table_args__ = (
@@ -50,6 +52,7 @@ class ThreadRow(Base, table=True):
     at: datetime | None = time_field(nullable=True)
     content_hash: str = text_field()
     title: str = text_field()
+    target_list: str = text_field()
     body: str = text_field()
 
 
@@ -64,20 +67,6 @@ class ThreadMemberRow(Base, table=True):
     thread_key: int = ref_field("thread.key", primary_key=True)
 
 
-class TargetRow(Base, table=True):
-    """A reply that may be asked about."""
-
-    __tablename__ = "target"
-    __table_args__ = ({"sqlite_with_rowid": False},)
-
-    dataset_key: int = ref_field("dataset.key", primary_key=True)
-    thread_key: int = ref_field("thread.key", primary_key=True)
-    number: int = Field(primary_key=True)
-    comment_id: str = text_field()
-    at: datetime = time_field()
-    score: float | None = Field(nullable=True)
-
-
 def _table(row: type[Base]) -> sa.Table:
     return Base.metadata.tables[str(row.__tablename__)]
 
@@ -85,4 +74,3 @@ def _table(row: type[Base]) -> sa.Table:
 CONVERSATIONS = _table(ConversationsRow)
 THREAD = _table(ThreadRow)
 THREAD_MEMBER = _table(ThreadMemberRow)
-TARGET = _table(TargetRow)

@@ -21,7 +21,7 @@ from core.personaconv.types import (
 )
 from core.types import Dataset
 from storage.columns import among
-from storage.conversation_tables import CONVERSATIONS, TARGET, THREAD, THREAD_MEMBER
+from storage.conversation_tables import CONVERSATIONS, THREAD, THREAD_MEMBER
 from storage.conversation_writer import ThreadWriter
 from storage.database import AnyRow, AnySelect, Database
 from storage.tables import DATASET
@@ -147,19 +147,22 @@ class ConversationRows:
 
     def list_targets(self, dataset: str) -> list[TargetRef]:
         """Every reply that may be asked about, in file order."""
-        columns = (
-            THREAD.c.thread_id,
-            TARGET.c.comment_id,
-            TARGET.c.number,
-            THREAD.c.author,
-            THREAD.c.domain,
-            TARGET.c.at,
-            TARGET.c.score,
-        )
-        query = _of(sa.select(*columns), TARGET, dataset)
-        query = query.join(THREAD, THREAD.c.key == TARGET.c.thread_key)
-        query = query.order_by(TARGET.c.thread_key, TARGET.c.number)
-        return [TargetRef(*row) for row in self._db.rows(query)]
+        names = ("thread_id", "author", "domain", "target_list")
+        query = _of(sa.select(*(THREAD.c[name] for name in names)), THREAD, dataset)
+        query = query.where(THREAD.c.targets > 0).order_by(THREAD.c.key)
+        return [
+            TargetRef(
+                row.thread_id,
+                comment_id,
+                number,
+                row.author,
+                row.domain,
+                datetime.fromtimestamp(at, UTC),
+                score,
+            )
+            for row in self._db.rows(query)
+            for number, comment_id, at, score in json.loads(row.target_list)
+        ]
 
 
 def _of(query: AnySelect, table: sa.Table, dataset: str) -> AnySelect:

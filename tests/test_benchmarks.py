@@ -119,3 +119,11 @@ def test_the_jackknife_holds_the_truth_where_the_bootstrap_is_too_narrow() -> No
     assert knife >= 0.9
     assert knife >= boot
     assert knife_width > boot_width
+
+
+@pytest.mark.slow
+def test_import_of_conversations_is_measured_against_parsing(tmp_path: Path) -> None:
+    ran = run("import_personaconv", "--megabytes", "1", "--rounds", "1", "--to", str(tmp_path))
+    assert cells(ran.stdout.splitlines()[4])[0] == "1", ran.stderr[-2000:]
+    assert "1 MB:" in ran.stdout
+    assert ran.returncode in (0, 1)  # so small a file says nothing of the ratio

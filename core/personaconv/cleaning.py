@@ -13,10 +13,12 @@ import re
 from base64 import b32encode
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 DELETED = ("[deleted]", "[removed]")
 BOTS = ("automoderator",)
+_BOT_LENGTH = len(BOTS[0])
 _PREFIX = "m-"
 _LINK = re.compile(
     r"""(?:\b[a-z][a-z0-9+.-]{1,20}://|\bwww\.)[^\s<>"'`{}|\\^)\]]+
@@ -25,8 +27,9 @@ _LINK = re.compile(
 )
 _MAIL = re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w")
 _MENTION = re.compile(r"(?<![\w/])/?u/([A-Za-z0-9_-]{2,40})", re.IGNORECASE)
-_HINTS = ("://", "www.", "@", "u/", "U/", ".com", ".org", ".net", ".edu", ".gov")
+_SIGNS = ("/", "@", "www.", "WWW.", ".com", ".COM", ".org", ".net", ".edu", ".gov")
 _NAME_LIKE = re.compile(r"[0-9_-]|[a-z][A-Z]")
+_PLAIN = len("2023-01-01T10:00:00")
 _EPOCH_MAX = 32_503_680_000  # the year 3000, in seconds
 
 
@@ -39,11 +42,11 @@ class Names:
 
     def of(self, name: Any) -> str:
         """The pseudonym of an author. What names nobody stays: empty, deleted."""
-        if not isinstance(name, str) or not name.strip():
+        if type(name) is not str:
             return ""
         known = self._known.get(name)
         if known is None:
-            known = self._known[name] = self._make(name)
+            known = self._known[name] = self._make(name) if name.strip() else ""
         return known
 
     def _make(self, name: str) -> str:
@@ -60,7 +63,7 @@ def is_person(pseudonym: str) -> bool:
 
 
 def is_bot(name: Any) -> bool:
-    return isinstance(name, str) and name.lower() in BOTS
+    return type(name) is str and len(name) == _BOT_LENGTH and name.lower() in BOTS
 
 
 def clean(value: Any) -> str:
@@ -77,34 +80,68 @@ class Masker:
     """Replaces what could lead to a person: mentions, names, links, mail addresses.
 
     `names` are those of one thread's participants. Only names that cannot be words (with a
-    digit, an underscore, a hyphen or a capital inside) are looked for in plain text.
+    digit, an underscore, a hyphen or a capital inside) are looked for in plain text. What stands
+    nowhere in `whole`, all texts of the thread, is looked for in none of them.
     """
 
-    def __init__(self, pseudonyms: Names, names: Iterable[Any]) -> None:
+    def __init__(self, pseudonyms: Names, names: Iterable[str], whole: str) -> None:
         self._pseudonyms = pseudonyms
-        known = {n.strip() for n in names if isinstance(n, str) and len(n.strip()) > 4}
-        telling = [n for n in known if n.lower() not in DELETED and _NAME_LIKE.search(n)]
-        self._names = tuple(telling)
+        self._signs = tuple(sign for sign in _SIGNS if sign in whole)
+        telling = (n for n in set(names) if n in whole and _can_be_no_word(n))
+        self._names = tuple(sorted(telling, key=len, reverse=True))
         self.mentions = self.links = 0
+
+    @property
+    def needed(self) -> bool:
+        """Whether any text of the thread may have something to mask."""
+        return bool(self._signs or self._names)
 
     def mask(self, text: str) -> str:
         """The text without names and links; most texts have none and come back as they are."""
-        if any(hint in text for hint in _HINTS):
-            text, mails = _MAIL.subn("[mail]", text)
-            text, links = _LINK.subn("[link]", text)
-            text, found = _MENTION.subn(self._mentioned, text)
-            self.links += links + mails
-            self.mentions += found
+        for sign in self._signs:
+            if sign in text:
+                text = self._without_links(text)
+                break
         for name in self._names:
             if name in text:
-                text, found = re.subn(
-                    rf"(?<!\w){re.escape(name)}(?!\w)", self._pseudonyms.of(name), text
-                )
-                self.mentions += found
+                text = self._without_name(text, name)
+        return text
+
+    def _without_links(self, text: str) -> str:
+        text, mails = _MAIL.subn("[mail]", text)
+        text, links = _LINK.subn("[link]", text)
+        text, found = _MENTION.subn(self._mentioned, text)
+        self.links += links + mails
+        self.mentions += found
+        return text
+
+    def _without_name(self, text: str, name: str) -> str:
+        whole = rf"(?<!\w){re.escape(name)}(?!\w)"
+        text, found = re.subn(whole, self._pseudonyms.of(name), text)
+        self.mentions += found
         return text
 
     def _mentioned(self, found: re.Match[str]) -> str:
         return self._pseudonyms.of(found[1])
+
+
+@lru_cache(maxsize=10_000)
+def _can_be_no_word(name: str) -> bool:
+    bare = name.strip()
+    return len(bare) > 4 and bare.lower() not in DELETED and bool(_NAME_LIKE.search(bare))
+
+
+def quick_time(value: Any) -> datetime | None:
+    """The usual forms in a fraction of the time; None for whatever is not one of them."""
+    if type(value) is not str:
+        return None
+    try:
+        if len(value) == _PLAIN and value[-1] != "Z":
+            return datetime.fromisoformat(f"{value}Z")
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return found if found.tzinfo is UTC else None
 
 
 def parse_time(value: Any) -> datetime | None:
@@ -121,8 +158,11 @@ def _of_text(text: str) -> datetime | None:
         found = datetime.fromisoformat(text)
     except ValueError:
         return _of_digits(text)
+    zone = found.tzinfo
+    if zone is UTC:
+        return found
     try:
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        return found.replace(tzinfo=UTC) if zone is None else found.astimezone(UTC)
     except (OverflowError, ValueError):
         return None
 
@@ -142,6 +182,9 @@ def _of_epoch(seconds: float) -> datetime | None:
 
 def parse_score(value: Any) -> float | None:
     """A number, or None for whatever else stands there."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    kind = type(value)
+    if kind is int and -(10**15) < value < 10**15:
+        return float(value)
+    if kind is bool or not isinstance(value, int | float):
         return None
     return float(value) if value == value and abs(value) < 1e15 else None

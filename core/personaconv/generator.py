@@ -24,6 +24,7 @@ from core.personaconv.types import DOMAINS
 
 SAMPLE = ASSETS / "conversations" / "sample.json"
 _PHRASES = ASSETS / "conversations" / "phrases.v1.yaml"
+_NEAR = 12  # users who may meet, so that a crowd of a million costs no more than a dozen
 _START = datetime(2023, 1, 2, 8, 0, tzinfo=UTC)
 _FORMATS = (
     lambda t: t.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -126,7 +127,8 @@ def generate(seed: int = 7, size: Size | None = None) -> Iterator[dict[str, Any]
 
 def _post(rng: random.Random, domain: str, user: int, number: int, size: Size) -> dict[str, Any]:
     author = _name(domain, user)
-    crowd = [_name(domain, other) for other in range(size.users) if other != user]
+    near = range(size.users) if size.users <= _NEAR else range(user - _NEAR // 2, user + _NEAR // 2)
+    crowd = [_name(domain, other % size.users) for other in near if other != user]
     crowd += [f"passer_by_{rng.randrange(400)}" for _ in range(4)]
     people = rng.sample(crowd, min(len(crowd), rng.randint(4, 6)))
     days = rng.randrange(700)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -35,7 +37,7 @@ def import_conversations(
     The same source again adds nothing; another one needs another name.
     """
     began = now()
-    with open_posts(path) as file, store.write_conversations(name) as writer:
+    with _no_cycles(), open_posts(path) as file, store.write_conversations(name) as writer:
         reader, tally = Reader(Names(writer.key)), Tally()
         added = _store(file, reader, tally, writer, on_progress)
         counts = tally.counts(name, writer.hash)
@@ -57,6 +59,18 @@ def import_conversations(
         )
         writer.finish(report, counts)
     return report
+
+
+@contextmanager
+def _no_cycles() -> Iterator[None]:
+    """Without looking for garbage cycles, of which reading makes none: a fifth of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _store(

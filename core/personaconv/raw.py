@@ -10,14 +10,31 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from core.personaconv.cleaning import Masker, Names, clean, is_bot, parse_score, parse_time
+from core.personaconv.cleaning import (
+    Masker,
+    Names,
+    clean,
+    is_bot,
+    parse_score,
+    parse_time,
+    quick_time,
+)
 from core.personaconv.streaming import RawPost
-from core.personaconv.types import DOMAINS, Comment, Thread
+from core.personaconv.types import DOMAINS, GONE, Comment, Thread
 from core.sources.irregularities import Irregularities
 
 UNKNOWN_AUTHOR = "UNKNOWN_AUTHOR"
 _KNOWN = frozenset(DOMAINS)
 _NO_TIME = object()
+_MOST = 10**15
+_SHORT = 12  # characters: what is longer is no deletion mark
+
+
+def _cleaned(body: Any) -> str:
+    """`clean`, with a short way for what needs none."""
+    if type(body) is str and "\n" not in body and "\r" not in body:
+        return body.strip()
+    return clean(body)
 
 
 class Reader:
@@ -52,47 +69,47 @@ class Reader:
         return f"u{user}p{self._posts[author]}"
 
     def _read(self, post: dict[str, Any], author: str, thread_id: str) -> Thread:
-        items = list(self._items(post.get("comments"), thread_id))
-        masker = Masker(self._names, [author, *(item.get("author") for item, _ in items)])
-        comments = tuple(
-            self._comment(item, number, parent, masker, thread_id)
-            for number, (item, parent) in enumerate(items, 1)
-        )
-        if not comments:
-            self._note("post_without_comments", thread_id)
+        items, parents = self._items(post.get("comments"), thread_id)
         content = post.get("content")
-        thread = Thread(
+        content = clean(post.get("body") if content is None else content)
+        title, texts = clean(post.get("title")), [_cleaned(item.get("body")) for item in items]
+        names = {name for item in items if type(name := item.get("author")) is str}
+        masker = Masker(self._names, {author, *names}, "\n".join([title, content, *texts]))
+        if masker.needed:
+            texts = list(map(masker.mask, texts))
+            title, content = masker.mask(title), masker.mask(content)
+        if not items:
+            self._note("post_without_comments", thread_id)
+        self._note("mention_replaced", thread_id, masker.mentions)
+        self._note("link_replaced", thread_id, masker.links + bool(post.get("url")))
+        return Thread(
             id=thread_id,
             author=self._names.of(author) if author != UNKNOWN_AUTHOR else "",
             domain=self._domain(post, thread_id),
-            title=masker.mask(clean(post.get("title"))),
-            content=masker.mask(clean(post.get("body") if content is None else content)),
+            title=title,
+            content=content,
             score=parse_score(post.get("score")),
             at=self._time(post, thread_id),
-            comments=comments,
+            comments=tuple(self._comments(items, parents, texts, thread_id)),
         )
-        self._note("mention_replaced", thread_id, masker.mentions)
-        self._note("link_replaced", thread_id, masker.links + bool(post.get("url")))
-        return thread
 
-    def _items(self, given: Any, thread_id: str) -> Iterator[tuple[dict[str, Any], int]]:
-        """Comments depth-first with the number of their parent, whatever their depth."""
-        number = 0
-        open_ = [(iter(self._list(given, thread_id)), 0)]
+    def _items(self, given: Any, thread_id: str) -> tuple[list[dict[str, Any]], list[int]]:
+        """Comments depth-first and the numbers of their parents, whatever their depth."""
+        items: list[dict[str, Any]] = []
+        parents: list[int] = []
+        open_ = [(item, 0) for item in reversed(self._list(given, thread_id))]
         while open_:
-            items, parent = open_[-1]
-            for item in items:
-                if isinstance(item, dict):
-                    number += 1
-                    yield item, parent
-                    replies = item.get("replies")
-                    if replies:
-                        open_.append((iter(self._list(replies, thread_id)), number))
-                        break
-                else:
-                    self._note("comment_not_object", thread_id)
-            else:
-                open_.pop()
+            item, parent = open_.pop()
+            if type(item) is not dict:
+                self._note("comment_not_object", thread_id)
+                continue
+            items.append(item)
+            parents.append(parent)
+            replies = item.get("replies")
+            if replies:
+                number = len(items)
+                open_ += [(reply, number) for reply in reversed(self._list(replies, thread_id))]
+        return items, parents
 
     def _list(self, given: Any, thread_id: str) -> list[Any]:
         if isinstance(given, list):
@@ -101,30 +118,39 @@ class Reader:
             self._note("comments_not_list", thread_id)
         return []
 
-    def _comment(
-        self, item: dict[str, Any], number: int, parent: int, masker: Masker, thread_id: str
-    ) -> Comment:
-        body = item.get("body")
-        text = masker.mask(clean(body))
-        score = parse_score(item.get("score"))
-        author = item.get("author")
-        if body is None:
+    def _comments(
+        self,
+        items: list[dict[str, Any]],
+        parents: list[int],
+        texts: list[str],
+        thread_id: str,
+    ) -> Iterator[Comment]:
+        """The hot loop of an import: what is usual is done here, all else elsewhere."""
+        new, names = tuple.__new__, self._names.of
+        for number, (item, parent, text) in enumerate(zip(items, parents, texts, strict=True), 1):
+            get = item.get
+            stamp, author, score = get("timestamp"), get("author"), get("score")
+            at = quick_time(stamp) or self._time(item, thread_id)
+            if type(score) is int and abs(score) < _MOST:
+                score = float(score)
+            else:
+                score = parse_score(score)
+            null = get("body") is None
+            if score is None or len(text) < _SHORT or is_bot(author):
+                self._note_comment(null, text, score, author, thread_id)
+            yield new(Comment, (number, parent, names(author), text, score, at, null))
+
+    def _note_comment(
+        self, null: bool, text: str, score: float | None, author: Any, thread_id: str
+    ) -> None:
+        if null:
             self._note("null_body", thread_id)
-        elif text in ("[deleted]", "[removed]"):
+        elif text in GONE:
             self._note("deleted_text", thread_id)
         if score is None:
             self._note("score_not_number", thread_id)
         if is_bot(author):
             self._note("written_by_bot", thread_id)
-        return Comment(
-            number,
-            parent,
-            self._names.of(author),
-            text,
-            score,
-            self._time(item, thread_id),
-            body is None,
-        )
 
     def _time(self, item: dict[str, Any], thread_id: str) -> Any:
         value = item.get("timestamp", _NO_TIME)

@@ -65,20 +65,21 @@ def targets_of(thread: Thread) -> list[TargetRef]:
     """
     if not is_person(thread.author):
         return []
-    return [
-        TargetRef(
-            thread.id,
-            thread.comment_id(c.number),
-            c.number,
-            c.author,
-            thread.domain,
-            c.at,
-            c.score,
-        )
-        for c in thread.own()
-        if c.at is not None and not c.gone and not is_gone(parent_text(thread, c.parent))
-        if all(is_visible(thread, n, c) for n in thread.path(c.number))
-    ]
+    return list(_targets(thread))
+
+
+def _targets(thread: Thread) -> Iterator[TargetRef]:
+    """In one pass: of each message is kept when the newest on the path to it was written."""
+    newest: list[datetime | None] = [thread.at or NEVER]
+    for c in thread.comments:
+        above = newest[c.parent]
+        written = above is not None and c.at is not None
+        newest.append(max(above, c.at) if above is not None and c.at is not None else None)
+        if not written or c.author != thread.author or c.gone:
+            continue
+        if newest[-1] == c.at and c.at and not is_gone(parent_text(thread, c.parent)):
+            place = thread.comment_id(c.number)
+            yield TargetRef(thread.id, place, c.number, c.author, thread.domain, c.at, c.score)
 
 
 def parent_text(thread: Thread, number: int) -> str:
@@ -295,4 +296,10 @@ def removed_share(thread: Thread, top: int) -> float:
 
 
 def qualifying_trees(thread: Thread) -> int:
-    return sum(_qualifies(thread, top) for top in thread.children[POST])
+    """How many dialogue trees have an answer and the author's word; in one pass."""
+    tops, found = [POST] * (len(thread.comments) + 1), set()
+    for comment in thread.comments:
+        tops[comment.number] = tops[comment.parent] or comment.number
+        if comment.author == thread.author:
+            found.add(tops[comment.number])
+    return sum(1 for top in found if thread.children[top])

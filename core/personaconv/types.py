@@ -188,8 +188,7 @@ class Thread:
         return (c for c in self.comments if c.author == self.author)
 
 
-@dataclass(frozen=True, slots=True)
-class TargetRef:
+class TargetRef(NamedTuple):
     """A reply that may be asked about, light enough to hold every one of a dataset."""
 
     thread_id: str

@@ -42,6 +42,7 @@ def upgrade() -> None:
         sa.Column("at", UtcTime(), nullable=True),
         sa.Column("content_hash", Text(), nullable=False),
         sa.Column("title", Text(), nullable=False),
+        sa.Column("target_list", Text(), nullable=False),
         sa.Column("body", Text(), nullable=False),
         sa.ForeignKeyConstraint(
             ["dataset_key"], ["dataset.key"], name=op.f("fk_thread_dataset_key")
@@ -69,21 +70,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint(
             "dataset_key", "member", "thread_key", name=op.f("pk_thread_member")
         ),
-        sqlite_with_rowid=False,
-    )
-    op.create_table(
-        "target",
-        sa.Column("dataset_key", BigKey(), nullable=False),
-        sa.Column("thread_key", BigKey(), nullable=False),
-        sa.Column("number", sa.Integer(), nullable=False),
-        sa.Column("comment_id", Text(), nullable=False),
-        sa.Column("at", UtcTime(), nullable=False),
-        sa.Column("score", sa.Float(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["dataset_key"], ["dataset.key"], name=op.f("fk_target_dataset_key")
-        ),
-        sa.ForeignKeyConstraint(["thread_key"], ["thread.key"], name=op.f("fk_target_thread_key")),
-        sa.PrimaryKeyConstraint("dataset_key", "thread_key", "number", name=op.f("pk_target")),
         sqlite_with_rowid=False,
     )
 
