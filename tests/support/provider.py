@@ -321,7 +321,12 @@ async def _send_body(writer: asyncio.StreamWriter, body: Mapping[str, Any], faul
     raw = json.dumps(body).encode()
     if fault is Fault.INVALID_JSON:
         raw = raw.replace(b'"choices"', b"'choices'")
-    headers = {"content-type": "application/json", "content-length": str(len(raw))}
+    # Said, so that no client sends its next request down a line that is being hung up.
+    headers = {
+        "content-type": "application/json",
+        "content-length": str(len(raw)),
+        "connection": "close",
+    }
     sent = raw[: len(raw) // 2] if fault is Fault.TRUNCATED else raw
     writer.write(head(200, headers))
     size = len(sent) // 10 + 1 if fault is Fault.SLOW else len(sent)
