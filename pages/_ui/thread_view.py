@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import streamlit as st
 
@@ -21,19 +22,17 @@ log = logging.getLogger(__name__)
 _HIDDEN = "••"
 _LOCKED = "(written later: locked)"
 _SHORT = 220
+_WIDTHS: dict[str, Any] = {"Who": 50, "Mark": 60, "After": 80, "Score": 60, "Text": "large"}
 
 
 def show(thread: Thread, dataset: str, target: int | None = None, *, key: str = "tree") -> None:
     """Draw the whole thread with its controls."""
     until = _slider(thread, target, key)
-    left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
-    with left:
-        scores = _scores(thread, dataset, key)
     folded = _folded(thread, target, key)
-    with middle:
-        st.button("Unfold all", key=f"{key}.unfold", on_click=_fold, args=(thread, key, ()))
-    with right:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        scores = _scores(thread, dataset, key)
         shut = fold_all(thread)
+        st.button("Unfold all", key=f"{key}.unfold", on_click=_fold, args=(thread, key, ()))
         st.button("Fold all", key=f"{key}.fold", on_click=_fold, args=(thread, key, shut))
     rows = tree_rows(thread, target=target, until=until, folded=folded)
     st.caption(
@@ -45,7 +44,9 @@ def show(thread: Thread, dataset: str, target: int | None = None, *, key: str = 
         key=f"{key}.rows",
         param="message",
         height=tables.height_of(len(rows), most=14),
-        column_config={"Text": st.column_config.TextColumn(width="large")},
+        column_config={
+            name: st.column_config.TextColumn(width=width) for name, width in _WIDTHS.items()
+        },
     )
     _picked(thread, dataset, rows, scores, key)
 

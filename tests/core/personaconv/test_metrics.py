@@ -174,6 +174,7 @@ def test_sums_give_the_same_values_as_the_libraries(task: Task) -> None:
         Task.REPLY: texts((REFERENCE, CANDIDATE), ("a b c", "b c d"), ("x", "")),
     }[task]
     data = table(task, rows)
+    assert table(task, rows, library=False).values == pytest.approx(dict(data.values))
     for metric in data.metrics:
         summed = float(metric.of(data.parts.sum(axis=0)[None])[0])
         assert summed == pytest.approx(data.values[metric.name]), metric.name
