@@ -8,6 +8,7 @@ letter that is not Latin. Similarity of meaning needs an extra; see `embeddings`
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ def text_scores(reference: str, candidate: str) -> TextScores:
 def _rouge() -> Any:
     from rouge_score.rouge_scorer import RougeScorer
 
+    logging.getLogger("absl").setLevel(logging.WARNING)  # it announces its tokenizer
     return RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
 
 

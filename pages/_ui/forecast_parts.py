@@ -143,7 +143,7 @@ def arms_chart(rows: Sequence[Row], metric: str, *, dark: bool = False) -> go.Fi
             "size": 10,
             "color": colours.arm_colour(place) if own else look.background,
             "line": {"color": look.muted, "width": 1.5},
-            "symbol": "circle" if own else "diamond-open",
+            "symbol": "circle" if own else "diamond",
         }
         name = text.escape_chart(row.arm)
         figure.add_trace(
